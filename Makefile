@@ -44,7 +44,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-ulps sparse
+.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-polling bench-ulps sparse
 check: lab-tree ## everything that CI runs: half an hour to an hour, 20 minutes longer with a lab to prepare
 	@tools/testing/check --level check
 
@@ -72,6 +72,9 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
 	@tools/bench/run transport bring-up verbs
+
+bench-polling: lab ## polling contexts of CQs that share a vector, in instructions; half an hour
+	@tools/bench/run polling
 
 bench-ulps: lab ## the kernel's protocols over cxib, mlx5_ib and rdma_rxe; 15 minutes, on a quiet machine
 	@tools/bench/run ulps

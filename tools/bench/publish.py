@@ -163,14 +163,14 @@ def turns_told(figures: Figures) -> str:
             f"median figure and {max(spreads):.1f} at the most: smaller differences between drivers mean nothing.")
 
 
-def plot_columns(title: str, unit: str, lines: list[str], target: pathlib.Path) -> None:
+def plot_columns(title: str, unit: str, lines: list[str], target: pathlib.Path, scale: str = "set yrange [0:*]") -> None:
     """Groups of columns: the first of the lines names them, each further one is a group, its name and their heights."""
     script = f"""
         set terminal svg size 720,380 noenhanced font 'sans-serif,13' background 'white'
         set output '{target}'
         set title '{title}'
         set ylabel '{unit}'
-        set yrange [0:*]
+        {scale}
         set style data histogram
         set style histogram clustered gap 1
         set style fill solid 0.8 border -1
@@ -343,8 +343,91 @@ def publish_objects(results: dict, pages: pathlib.Path) -> None:
     (pages / "objects.rst").write_text(text.replace("@WAITS@", table(waits)).replace("@RATES@", table(rates)))
 
 
+POLLING_LOADS = {"equal": "7 full CQs, done() of 20 µs", "mixed": "7 full CQs, done() of 5 to 100 µs"}
+
+
+def quantile(values: list[int], share: float) -> int:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def jain(values: list[float]) -> float:
+    """Jain's index: 1 if all are equal, 1/n if one has everything."""
+    squares = sum(value * value for value in values)
+    return sum(values) ** 2 / (len(values) * squares) if squares else 0
+
+
+def worst_jain(found: dict) -> float:
+    """Of processor time in done() of the full CQs, in the worst second."""
+    costs = [hog["cost_us"] for hog in found["hogs"]]
+    windows = [[0] * len(costs), *found["windows"]]
+    return min(jain([(now - before) * cost for now, before, cost in zip(after, first, costs, strict=True)])
+               for first, after in itertools.pairwise(windows))
+
+
+def rates(found: dict) -> list[float]:
+    """Completions a second of each full CQ."""
+    return [completed / len(found["windows"]) for completed in found["windows"][-1]]
+
+
+def polling_table(contexts: dict, load: str) -> str:
+    rows = [["context", "p50", "p99", "longest", "waits", "completions a second", "Jain's index", "hogged CPU"]]
+    for context, measured in contexts.items():
+        found = measured[load]
+        waits = found["latencies_ns"]
+        hogs = rates(found)
+        rows.append([context, *(f"{quantile(waits, share) / 1000:,.0f} µs" for share in (0.5, 0.99, 1)), f"{len(waits):,}",
+                     f"{min(hogs):,.0f} to {max(hogs):,.0f}", f"{worst_jain(found):.2f}", f"{found['hogged']}"])
+    return table(rows)
+
+
+def alone_table(contexts: dict) -> str:
+    rows = [["context", "instructions"]]
+    rows += [[context, f"{statistics.median(measured['alone']):,.0f}"] for context, measured in contexts.items()]
+    return table(rows)
+
+
+def publish_polling(results: dict, pages: pathlib.Path) -> None:
+    contexts = results["contexts"]
+    lines = ["context " + " ".join(POLLING_LOADS)]
+    for context, measured in contexts.items():
+        lines.append(" ".join([context, *(f"{quantile(measured[load]['latencies_ns'], 0.99) / 1000:.0f}"
+                                          for load in POLLING_LOADS)]))
+    plot_columns("Waits of a CQ that is mostly idle, 99th percentile", "µs", lines, pages / "polling.svg",
+                 "set logscale y\n        set yrange [10:*]\n        set xtics rotate by -20")
+    text = textwrap.dedent(f"""\
+        .. {LICENSE}
+
+        =================================
+        Polling contexts of a busy vector
+        =================================
+
+        Eight CQs of one completion vector, in a guest with one virtual processor. Seven are always full: done()
+        works for some microseconds and posts the next WR. The eighth has a WR every 5 ms, whose time from
+        posting to done() is its wait. QEMU counts instructions (``-icount shift=0``): one is a nanosecond, and how
+        fast the machine is matters little. The kernel is Debian's, with its default preemption,
+        "{results["preemption"]}". Each context was measured for {results["seconds"]} s of the guest's time; waits are of all WRs
+        posted in them, also where they ended later. Jain's index is that of the time in done() of the full
+        CQs, in the worst second: 1 if all had the same, 1/7 if one had everything. "hogged CPU" are lines of
+        the kernel's log about work items that ran for longer than 10 ms; it counts them for each function,
+        and has a line after 4, 8, 16 and so on.
+        ``make bench-polling`` measures and writes this page.
+
+        @LOADS@
+
+        .. image:: polling.svg
+
+        Instructions from the interrupt to done() when the CQ is alone on the vector, and the processor idle; the
+        median of {len(next(iter(contexts.values()))["alone"])} completions:
+
+        @ALONE@
+        """)
+    loads = "\n\n".join(f"{title}:\n\n{polling_table(contexts, load)}" for load, title in POLLING_LOADS.items())
+    (pages / "polling.rst").write_text(text.replace("@LOADS@", loads).replace("@ALONE@", alone_table(contexts)))
+
+
 PUBLISHERS = {
     "objects": publish_objects,
+    "polling": publish_polling,
     "transport": publish_transport,
     "bring-up": publish_bring_up,
     "ulps": publish_ulps,

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The module bench_polling in the guest."""
+
+import os
+import pathlib
+
+DEBUGFS = pathlib.Path("/sys/kernel/debug/bench_polling")
+MODULE = pathlib.Path(os.environ.get("CXIB_BENCH_POLLING", "bench_polling.ko"))
+
+
+def contexts() -> list[str]:
+    return (DEBUGFS / "contexts").read_text().split()
+
+
+def measure(what: str, **settings: object) -> list[list[str]]:
+    """Lines of the report, as words; what the module can't do is a RuntimeError with its reason."""
+    descriptor = os.open(DEBUGFS / "run", os.O_WRONLY)
+    try:
+        os.write(descriptor, " ".join([what, *(f"{name}={value}" for name, value in settings.items())]).encode())
+    except OSError as error:
+        raise RuntimeError(f"{(DEBUGFS / 'report').read_text().strip()} ({error.strerror})") from error
+    finally:
+        os.close(descriptor)
+    return [line.split() for line in (DEBUGFS / "report").read_text().splitlines()]
+
+
+def alone(context: str, samples: int) -> list[int]:
+    """Cycles from the interrupt to done(), of each sample."""
+    return [int(cycles) for _, cycles in measure("alone", context=context, samples=samples)]
+
+
+def load(context: str, costs_us: list[int], **settings: int) -> dict:
+    """What hogs whose done() has these costs leave to each other and to a CQ that is mostly idle.
+
+    `hogs`: cost_us, posted and completed of each; `windows`: by second, completions of each hog until then;
+    `idle`: posted, completed and delayed; `latencies_ns`: of each WR of that.
+    """
+    found: dict = {"hogs": [], "windows": [], "idle": {}, "latencies_ns": []}
+    for name, *words in measure("load", context=context, hogs=",".join(map(str, costs_us)), **settings):
+        if name == "hog":
+            found["hogs"].append(dict(zip(words[1::2], map(int, words[2::2]), strict=True)))
+        elif name == "window":
+            number, _, _, _, completed = words
+            if int(number) == len(found["windows"]):
+                found["windows"].append([])
+            found["windows"][-1].append(int(completed))
+        elif name == "idle":
+            found["idle"] = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+        else:
+            found["latencies_ns"].append(int(words[0]))
+    return found

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CQs that are always full, the hogs, and one that is mostly idle. done() of a hog works for a given
+ * time and posts the next WR. A timer posts the WRs of the idle CQ, and another ends the measurement,
+ * in the interrupt: nothing else is sure to run while the hogs do.
+ */
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "polling.h"
+
+#define CALIBRATION_LOOPS	1000000
+#define WINDOW_MS		1000
+/* WRs that a hog has outstanding. */
+#define HOG_DEPTH		128
+/* WRs that the idle CQ can have outstanding: more than any context lets it wait. */
+#define IDLE_DEPTH		2048
+
+/**
+ * struct hog - a CQ that is always full
+ * @endpoint: its CQ and QP
+ * @load: what it is part of
+ * @loops: work of done()
+ * @posted: WRs posted; written before the first completion, then by done() only
+ * @completed: completions
+ */
+struct hog {
+	struct polling_endpoint endpoint;
+	struct load *load;
+	u64 loops;
+	u64 posted;
+	u64 completed;
+};
+
+/**
+ * struct load - a measurement
+ * @settings: what to measure
+ * @hogs: the hogs
+ * @idle: CQ that is mostly idle
+ * @timer: posts its WRs
+ * @posted: WRs posted to it
+ * @delayed: times when all WRs that fit were outstanding
+ * @latencies_ns: of each WR: when it was posted, then the time from there to done()
+ * @completed: number of @latencies_ns
+ * @room: for so many
+ * @sampler: takes a window of @windows
+ * @windows: completions of each hog by the end of each second
+ * @window_count: number of @windows
+ * @stopping: done() posts no more
+ * @open: outstanding WRs, and one until the measurement ends
+ * @drained: @open is 0
+ * @enough: CQs that have reached the number of completions that ends the measurement
+ * @ended: it is reached, or something failed
+ * @err: what failed first
+ */
+struct load {
+	const struct polling_settings *settings;
+	struct hog hogs[POLLING_MAX_HOGS];
+	struct polling_endpoint idle;
+	struct hrtimer timer;
+	u32 posted;
+	u32 delayed;
+	u64 *latencies_ns;
+	u32 completed;
+	u32 room;
+	struct hrtimer sampler;
+	u64 windows[POLLING_MAX_SECONDS][POLLING_MAX_HOGS];
+	u32 window_count;
+	bool stopping;
+	atomic_t open;
+	struct completion drained;
+	atomic_t enough;
+	struct completion ended;
+	int err;
+};
+
+/* Counts iterations, not time: work that was interrupted or preempted is not done by then. */
+static noinline void work(u64 loops)
+{
+	while (loops--)
+		barrier();
+}
+
+static u64 loops_per_us(void)
+{
+	u64 start = ktime_get_ns();
+
+	work(CALIBRATION_LOOPS);
+	return div64_u64((u64)CALIBRATION_LOOPS * NSEC_PER_USEC, ktime_get_ns() - start) ?: 1;
+}
+
+static u64 period_ns(const struct load *load)
+{
+	return (u64)load->settings->period_us * NSEC_PER_USEC;
+}
+
+static void fail(struct load *load, int err)
+{
+	if (!cmpxchg(&load->err, 0, err))
+		complete(&load->ended);
+}
+
+static void close_one(struct load *load)
+{
+	if (atomic_dec_and_test(&load->open))
+		complete(&load->drained);
+}
+
+/* Called with each completion of a CQ; 0 is never reached, another number once. */
+static void note_progress(struct load *load, u64 completed, u32 enough)
+{
+	if (completed == enough &&
+	    atomic_inc_return(&load->enough) == load->settings->hogs + 1)
+		complete(&load->ended);
+}
+
+/* The WR takes the place of the one that has completed. */
+static bool repost(struct hog *hog)
+{
+	struct load *load = hog->load;
+	int err;
+
+	if (READ_ONCE(load->stopping) || READ_ONCE(load->err))
+		return false;
+	err = polling_endpoint_post(&hog->endpoint);
+	if (err)
+		fail(load, err);
+	else
+		hog->posted++;
+	return !err;
+}
+
+static void on_hog_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct hog *hog = container_of(wc->wr_cqe, struct hog, endpoint.cqe);
+	struct load *load = hog->load;
+
+	work(hog->loops);
+	WRITE_ONCE(hog->completed, hog->completed + 1);
+	if (wc->status != IB_WC_SUCCESS)
+		fail(load, -EIO);
+	note_progress(load, hog->completed, load->settings->completions);
+	if (!repost(hog))
+		close_one(load);
+}
+
+static void on_idle_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct load *load = container_of(wc->wr_cqe, struct load, idle.cqe);
+
+	load->latencies_ns[load->completed] = ktime_get_ns() - load->latencies_ns[load->completed];
+	/* The timer may post another one, and reads this first. */
+	smp_store_release(&load->completed, load->completed + 1);
+	if (wc->status != IB_WC_SUCCESS)
+		fail(load, -EIO);
+	note_progress(load, load->completed, !!load->settings->completions);
+	close_one(load);
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	struct load *load = container_of(timer, struct load, timer);
+	int err;
+
+	hrtimer_forward_now(timer, ns_to_ktime(period_ns(load)));
+	if (load->posted == load->room)
+		return HRTIMER_NORESTART;
+	if (load->posted - smp_load_acquire(&load->completed) == IDLE_DEPTH) {
+		load->delayed++;
+		return HRTIMER_RESTART;
+	}
+	atomic_inc(&load->open);
+	load->latencies_ns[load->posted++] = ktime_get_ns();
+	err = polling_endpoint_post(&load->idle);
+	if (!err)
+		return HRTIMER_RESTART;
+	fail(load, err);
+	close_one(load);
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart on_sample(struct hrtimer *timer)
+{
+	struct load *load = container_of(timer, struct load, sampler);
+	u32 i;
+
+	hrtimer_forward_now(timer, ms_to_ktime(WINDOW_MS));
+	for (i = 0; i < load->settings->hogs; i++)
+		load->windows[load->window_count][i] = READ_ONCE(load->hogs[i].completed);
+	if (++load->window_count < load->settings->seconds)
+		return HRTIMER_RESTART;
+	WRITE_ONCE(load->stopping, true);
+	complete(&load->ended);
+	return HRTIMER_NORESTART;
+}
+
+static int create_endpoints(struct load *load, struct ib_pd *pd)
+{
+	const struct polling_settings *settings = load->settings;
+	u64 per_us = loops_per_us();
+	u32 i;
+	int err;
+
+	for (i = 0; i < settings->hogs; i++) {
+		struct hog *hog = &load->hogs[i];
+
+		hog->load = load;
+		hog->loops = settings->costs_us[i] * per_us;
+		err = polling_endpoint_create(&hog->endpoint, pd, settings->context, HOG_DEPTH,
+					      on_hog_done);
+		if (err)
+			return err;
+	}
+	return polling_endpoint_create(&load->idle, pd, settings->context, IDLE_DEPTH, on_idle_done);
+}
+
+static void destroy_endpoints(struct load *load)
+{
+	u32 i;
+
+	for (i = 0; i < load->settings->hogs; i++)
+		polling_endpoint_destroy(&load->hogs[i].endpoint);
+	polling_endpoint_destroy(&load->idle);
+}
+
+/* Fills the CQ. done() may run before this returns, so the counters come first. */
+static int fill(struct hog *hog)
+{
+	struct ib_rdma_wr *list = kcalloc(HOG_DEPTH, sizeof(*list), GFP_KERNEL);
+	const struct ib_send_wr *bad = NULL;
+	unsigned int i;
+	int err;
+
+	if (!list)
+		return -ENOMEM;
+	for (i = 0; i < HOG_DEPTH; i++) {
+		list[i].wr.wr_cqe = &hog->endpoint.cqe;
+		list[i].wr.opcode = IB_WR_RDMA_WRITE;
+		list[i].wr.next = i + 1 < HOG_DEPTH ? &list[i + 1].wr : NULL;
+	}
+	hog->posted = HOG_DEPTH;
+	atomic_add(HOG_DEPTH, &hog->load->open);
+	err = ib_post_send(hog->endpoint.qp, &list[0].wr, &bad);
+	if (err)
+		atomic_sub(HOG_DEPTH - (rdma_wr(bad) - list), &hog->load->open);
+	kfree(list);
+	return err;
+}
+
+static void init_timer(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *))
+{
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	timer->function = function;
+}
+
+static void run_timers(struct load *load)
+{
+	hrtimer_start(&load->sampler, ms_to_ktime(WINDOW_MS), HRTIMER_MODE_REL_HARD);
+	hrtimer_start(&load->timer, ns_to_ktime(period_ns(load)), HRTIMER_MODE_REL_HARD);
+	wait_for_completion(&load->ended);
+	hrtimer_cancel(&load->timer);
+	hrtimer_cancel(&load->sampler);
+}
+
+static int run(struct load *load)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < load->settings->hogs && !err; i++)
+		err = fill(&load->hogs[i]);
+	if (!err)
+		run_timers(load);
+	WRITE_ONCE(load->stopping, true);
+	close_one(load);
+	if (!wait_for_completion_timeout(&load->drained, POLLING_PATIENCE))
+		return -ETIMEDOUT;
+	return err ?: load->err;
+}
+
+static void report(const struct load *load)
+{
+	u32 i, window;
+
+	for (i = 0; i < load->settings->hogs; i++)
+		polling_say("hog %u cost_us %u posted %llu completed %llu", i,
+			    load->settings->costs_us[i], load->hogs[i].posted, load->hogs[i].completed);
+	for (window = 0; window < load->window_count; window++)
+		for (i = 0; i < load->settings->hogs; i++)
+			polling_say("window %u hog %u completed %llu", window, i,
+				    load->windows[window][i]);
+	polling_say("idle posted %u completed %u delayed %u", load->posted, load->completed,
+		    load->delayed);
+	for (i = 0; i < load->completed; i++)
+		polling_say("latency_ns %llu", load->latencies_ns[i]);
+}
+
+static struct load *alloc_load(const struct polling_settings *settings)
+{
+	struct load *load = kvzalloc(sizeof(*load), GFP_KERNEL);
+
+	if (!load)
+		return NULL;
+	load->settings = settings;
+	/* A WR a period, and one for a timer that expires early. */
+	load->room = div_u64((u64)settings->seconds * USEC_PER_SEC, settings->period_us) + 1;
+	load->latencies_ns = vcalloc(load->room, sizeof(*load->latencies_ns));
+	init_completion(&load->drained);
+	init_completion(&load->ended);
+	init_timer(&load->timer, on_timer);
+	init_timer(&load->sampler, on_sample);
+	atomic_set(&load->open, 1);
+	return load;
+}
+
+/**
+ * polling_measure_load() - waits of an idle CQ and shares of full ones
+ * @pd: of the QPs
+ * @settings: what to measure
+ *
+ * Reports lines of a name and pairs of words and numbers, see report().
+ *
+ * Return: 0 or an error
+ */
+int polling_measure_load(struct ib_pd *pd, const struct polling_settings *settings)
+{
+	struct load *load = alloc_load(settings);
+	int err;
+
+	if (!load)
+		return -ENOMEM;
+	err = load->latencies_ns ? create_endpoints(load, pd) : -ENOMEM;
+	if (!err)
+		err = run(load);
+	if (!err)
+		report(load);
+	destroy_endpoints(load);
+	vfree(load->latencies_ns);
+	kvfree(load);
+	return err;
+}

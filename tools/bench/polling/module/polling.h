@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Measures where and when completions are handled: CQs of one completion vector, each with a QP that
+ * writes to itself, so that one HCA with one port is enough.
+ */
+#ifndef BENCH_POLLING_H
+#define BENCH_POLLING_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#define POLLING_MAX_HOGS	16
+#define POLLING_MAX_SECONDS	120
+#define POLLING_PORT		1
+/* All CQs have this completion vector. */
+#define POLLING_VECTOR		0
+/* Only ends a measurement that has failed anyway. */
+#define POLLING_PATIENCE	(600 * HZ)
+
+/**
+ * struct polling_context - where done() of a CQ runs
+ * @name: name of the context
+ * @alloc: creates a CQ with room for @nr_cqe completions, which ib_free_cq() frees
+ * @core: context of the RDMA core, for @alloc
+ */
+struct polling_context {
+	const char *name;
+	struct ib_cq *(*alloc)(const struct polling_context *context, struct ib_device *device,
+			       void *private, int nr_cqe);
+	enum ib_poll_context core;
+};
+
+/**
+ * struct polling_settings - what to measure
+ * @context: of all CQs
+ * @costs_us: what done() of each hog costs
+ * @hogs: number of @costs_us
+ * @period_us: time between two WRs of the CQ that is mostly idle
+ * @seconds: how long to measure
+ * @completions: ends it earlier, when each hog has had so many and the idle CQ one; 0: does not
+ * @samples: WRs of a CQ that is alone
+ */
+struct polling_settings {
+	const struct polling_context *context;
+	u32 costs_us[POLLING_MAX_HOGS];
+	u32 hogs;
+	u32 period_us;
+	u32 seconds;
+	u32 completions;
+	u32 samples;
+};
+
+/**
+ * struct polling_endpoint - a CQ and its QP
+ * @cq: the CQ, NULL if there is none
+ * @qp: the QP, NULL if there is none; connected to itself
+ * @cqe: of each WR
+ */
+struct polling_endpoint {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_cqe cqe;
+};
+
+/* contexts.c */
+extern const struct polling_context polling_contexts[];
+const struct polling_context *polling_context_find(const char *name);
+
+/* endpoint.c */
+int polling_endpoint_create(struct polling_endpoint *endpoint, struct ib_pd *pd,
+			    const struct polling_context *context, u32 depth,
+			    void (*done)(struct ib_cq *cq, struct ib_wc *wc));
+void polling_endpoint_destroy(struct polling_endpoint *endpoint);
+int polling_endpoint_post(struct polling_endpoint *endpoint);
+
+/* main.c */
+__printf(1, 2) void polling_say(const char *format, ...);
+
+/* load.c, alone.c */
+int polling_measure_load(struct ib_pd *pd, const struct polling_settings *settings);
+int polling_measure_alone(struct ib_pd *pd, const struct polling_settings *settings);
+
+#endif
