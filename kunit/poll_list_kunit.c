@@ -282,6 +282,7 @@ static void expect_shares(struct kunit *test, const struct model *model)
 	}
 }
 
+/* Ten turns only show that each CQ was served; all loads here give it more. */
 static void expect_waits_allowed(struct kunit *test, const struct model *model)
 {
 	unsigned int i;
