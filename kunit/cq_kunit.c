@@ -4,6 +4,7 @@
 #include <linux/workqueue.h>
 
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/command_interface.h"
 #include "hw/commands_events.h"
 #include "verbs/cq/cq.h"
@@ -263,6 +264,32 @@ static void create_cq_scheduler_fails_leaves_nothing(struct kunit *test)
 	kfree(fixture->cq);
 }
 
+/* The CQN is not looked up any more; the ring stays where the device writes it. */
+static void destroy_user_cq_refused_at_end_of_context_keeps_ring(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_cq *cq = fixture->cq;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	cq->is_user = true;
+	fixture->status = HW_COMMAND_STATUS_BAD_RESOURCE_STATE;
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_destroy_cq_kernel(&cq->ib, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&ibdev->cqs));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	cxib_completion_event(ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_events);
+	fixture->status = HW_COMMAND_STATUS_OK;
+	cxib_leftovers_close(ibdev, &context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, 2, fixture->num_destroyed);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+	cxib_free_queue_memory(ibdev, &cq->buffer, &cq->dbr, 0);
+	kfree(cq);
+}
+
 static struct kunit_case cases[] = {
 #ifndef CXIB_LACKS_CQ_PRE_DESTROY
 	KUNIT_CASE(free_cq_event_after_cancel_calls_no_handler),
@@ -270,6 +297,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(armed_cq_event_calls_handler_until_stopped),
 	KUNIT_CASE(req_notify_stopped_cq_rings_no_doorbell),
 	KUNIT_CASE(destroy_cq_issues_one_command),
+	KUNIT_CASE(destroy_user_cq_refused_at_end_of_context_keeps_ring),
 	KUNIT_CASE(free_cq_refused_turns_dma_off),
 	KUNIT_CASE(free_cq_calls_scheduler_once),
 	KUNIT_CASE(destroy_cq_calls_scheduler_once),

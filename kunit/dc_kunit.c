@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DC transport: transitions of DCIs, and the life cycle of DCTs. */
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 #include "hw/commands_queue_pairs.h"
@@ -344,14 +345,61 @@ static void dct_take_back_allows_retry(struct kunit *test)
 static void dct_destroy_failure_allows_retry(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	const struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 
 	modify_to_rtr(test, fixture);
 	fixture->fail_opcode = HW_CMD_DRAIN_DCT;
-	KUNIT_EXPECT_NE(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
+	KUNIT_EXPECT_NE(test, 0, cxib_dct_destroy(&fixture->fake->qp, udata));
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.qpn);
 	fixture->fail_opcode = 0;
-	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, udata));
+}
+
+/* It is drained again before it is destroyed. */
+static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+	unsigned int first;
+
+	modify_to_rtr(test, fixture);
+	fixture->fail_opcode = HW_CMD_DRAIN_DCT;
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp,
+						  fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_NULL(test, fixture->fake->qp.dct);
+	KUNIT_EXPECT_NULL(test, xa_load(&ibdev->qps, DCTN));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	first = fixture->command_count;
+	fixture->fail_opcode = 0;
+	cxib_leftovers_close(ibdev, &context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_ASSERT_EQ(test, first + 2, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DRAIN_DCT, fixture->opcodes[first]);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_DCT, fixture->opcodes[first + 1]);
+}
+
+/* The DCT is drained, and its number is not looked up any more, when DESTROY_DCT fails. */
+static void dct_destroy_failed_late_is_left(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	modify_to_rtr(test, fixture);
+	fixture->fail_opcode = HW_CMD_DESTROY_DCT;
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp,
+						  fake_request(&attrs, &context)));
+	KUNIT_EXPECT_NULL(test, xa_load(&ibdev->qps, DCTN));
+	KUNIT_EXPECT_EQ(test, 1, ibdev->leftovers.closed);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+	fixture->fail_opcode = 0;
+	cxib_leftovers_close(ibdev, &context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
 static void dct_query_before_rtr_returns_init(struct kunit *test)
@@ -420,6 +468,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dct_arm_failure_destroys_dct),
 	KUNIT_CASE(dct_take_back_allows_retry),
 	KUNIT_CASE(dct_destroy_failure_allows_retry),
+	KUNIT_CASE(dct_destroy_refused_at_end_of_context_is_left),
+	KUNIT_CASE(dct_destroy_failed_late_is_left),
 	KUNIT_CASE(dct_query_before_rtr_returns_init),
 	KUNIT_CASE(dct_query_drained_returns_err),
 	KUNIT_CASE(dct_key_violation_raises_access_err),

@@ -10,6 +10,7 @@
 
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
 #include "hw/contexts.h"
@@ -776,18 +777,39 @@ static void dereg_mr_refused_for_user_keeps_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	const u32 bytes = 0x100;
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 	struct ib_mr *ib;
 
 	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2000000, bytes, 0), IB_MR_TYPE_DM);
 	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, bytes, ib->length);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 	refuse(fixture, 0, 0);
-	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+}
+
+static void dereg_mr_refused_at_end_of_context_is_left(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+	struct ib_mr *ib;
+
+	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2000000, 0x100, 0), IB_MR_TYPE_DM);
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+	refuse(fixture, 0, 0);
+	cxib_leftovers_close(ibdev, &context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
 /* ib_dereg_mr() of a ULP cannot fail: the list is freed once DMA is off. */
@@ -864,6 +886,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(map_mr_sg_without_sges_returns_einval),
 	KUNIT_CASE(map_mr_sg_again_clears_old_list),
 	KUNIT_CASE(dereg_mr_refused_for_user_keeps_mr),
+	KUNIT_CASE(dereg_mr_refused_at_end_of_context_is_left),
 	KUNIT_CASE(dereg_mr_refused_for_kernel_switches_dma_off),
 	KUNIT_CASE(reg_user_mr_unsupported_access_returns_eopnotsupp),
 	KUNIT_CASE(rereg_user_mr_memic_returns_eopnotsupp),

@@ -12,6 +12,7 @@
 
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
@@ -741,7 +742,8 @@ static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 	struct ib_mr *ib;
 
 	attach_address_space(test);
@@ -749,14 +751,14 @@ static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
 	fixture->wqes = 0;
 	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_odp_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_odp_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
 	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
 	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_FREE, fixture->wqe_mask);
 	KUNIT_EXPECT_TRUE(test, fixture->wqe_free);
 	KUNIT_EXPECT_FALSE(test, to_odp_mr(ib)->live);
 	KUNIT_EXPECT_PTR_EQ(test, to_odp_mr(ib), get_mr(fixture, ib->lkey));
-	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
 	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));

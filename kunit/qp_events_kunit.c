@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/commands_queue_pairs.h"
 #include "hw/commands_receive_queues.h"
 #include "hw/dispatch.h"
@@ -477,47 +478,117 @@ static void destroy_qp_refused_keeps_events(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *qp = &fixture->fake->qp;
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 
 	cxib_qp_set_state(qp, IB_QPS_RTS);
 	fixture->refused = HW_CMD_2RST_QP;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_qp_kernel(&qp->ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_qp_kernel(&qp->ib, udata));
 	KUNIT_EXPECT_EQ(test, HW_CMD_2RST_QP, fixture->last_opcode);
 	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
 	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
 	fixture->refused = 0;
-	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, &udata));
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, udata));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
 	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
 	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
 }
 
-/* The QP is unpublished when DESTROY_QP fails: DMA is off, no event is delivered. */
-static void destroy_qp_failed_late_switches_dma_off(struct kunit *test)
+/* Never read. */
+#define SOME_PAGE	((struct cxib_dbr_page *)1)
+
+static void release_page(struct cxib_dbr_page *page)
+{
+}
+
+static const struct cxib_user_interface user = { .unpin_record = release_page };
+
+/* The object is gone for the RDMA core. The device has it until it is destroyed after all. */
+static void expect_left_until_destroyed(struct kunit *test, struct ib_ucontext *context,
+					u16 destroyed_by)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_udata udata = {};
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
 
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, context));
+	ibdev->user = &user;
+	fixture->refused = 0;
+	cxib_leftovers_close(ibdev, context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, destroyed_by, fixture->last_opcode);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+}
+
+/* The QP is unpublished when DESTROY_QP fails: no event is delivered. */
+static void destroy_qp_failed_late_keeps_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	qp->user.pinned.dbr_page = SOME_PAGE;
 	fixture->refused = HW_CMD_DESTROY_QP;
-	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&fixture->fake->qp.ib, &udata));
-	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_destroy_qp_kernel(&qp->ib, fake_request(&attrs, &context)));
+	KUNIT_EXPECT_NULL(test, qp->user.pinned.dbr_page);
 	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
 	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
+	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
+}
+
+/* Without 2RST_QP the device may still use the queues. DESTROY_QP is for later. */
+static void destroy_qp_refused_at_end_of_context_keeps_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	cxib_qp_set_state(qp, IB_QPS_RTS);
+	qp->user.pinned.dbr_page = SOME_PAGE;
+	fixture->refused = HW_CMD_2RST_QP;
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_destroy_qp_kernel(&qp->ib, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_EQ(test, HW_CMD_2RST_QP, fixture->last_opcode);
+	KUNIT_EXPECT_NULL(test, qp->user.pinned.dbr_page);
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
+	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
+}
+
+static void destroy_srq_refused_at_end_of_context_keeps_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_srq *srq = &fixture->srq;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	srq->user.pinned.dbr_page = SOME_PAGE;
+	fixture->refused = HW_CMD_DESTROY_RMP;
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_destroy_srq_kernel(&srq->ib, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_NULL(test, srq->user.pinned.dbr_page);
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
+	KUNIT_EXPECT_EQ(test, 0, fixture->srq_calls);
+	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_RMP);
 }
 
 /* A DEVX object still refers to the SRQ. */
 static void destroy_srq_refused_keeps_events(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 
 	fixture->refused = HW_CMD_DESTROY_RMP;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_srq_kernel(&fixture->srq.ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_srq_kernel(&fixture->srq.ib, udata));
 	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
 	fixture->refused = 0;
-	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_srq_kernel(&fixture->srq.ib, &udata));
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_srq_kernel(&fixture->srq.ib, udata));
 	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
 	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
 }
@@ -538,7 +609,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_qp_waits_for_event_handler),
 	KUNIT_CASE(destroy_srq_waits_for_event_handler),
 	KUNIT_CASE(destroy_qp_refused_keeps_events),
-	KUNIT_CASE(destroy_qp_failed_late_switches_dma_off),
+	KUNIT_CASE(destroy_qp_failed_late_keeps_memory),
+	KUNIT_CASE(destroy_qp_refused_at_end_of_context_keeps_memory),
+	KUNIT_CASE(destroy_srq_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_srq_refused_keeps_events),
 	{}
 };

@@ -74,10 +74,51 @@ static void create_on_fatal_device_keeps_memory_until_dma_off(struct kunit *test
 	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
 
+static unsigned int num_unpinned;
+
+static void count_unpinned(struct cxib_dbr_page *page)
+{
+	num_unpinned++;
+}
+
+/* The page of a user queue outlives the queue, and its user context. */
+static void release_pinned_after(struct kunit *test, int err, unsigned int expected)
+{
+	static const struct cxib_user_interface user = { .unpin_record = count_unpinned };
+	/* Never read. */
+	struct cxib_pinned pinned = { .dbr_page = (struct cxib_dbr_page *)1 };
+	struct cxib_buffer buffer;
+	struct fake_queue_pair *fake = create_fake(test, &buffer);
+
+	num_unpinned = 0;
+	fake->ibdev.user = &user;
+	fake->hw.commands.open = 1;
+	cxib_release_pinned(&fake->ibdev, &pinned, err);
+	KUNIT_EXPECT_NULL(test, pinned.dbr_page);
+	KUNIT_EXPECT_EQ(test, expected, num_unpinned);
+	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
+	cxib_quarantine_end(&fake->ibdev);
+	KUNIT_EXPECT_EQ(test, 1, num_unpinned);
+	cxib_buffer_destroy(&buffer, fake->hca->bus.dev);
+	cxib_hw_destroy_dbr_pool(&fake->hw);
+}
+
+static void create_user_queue_timeout_keeps_doorbell_page(struct kunit *test)
+{
+	release_pinned_after(test, -ETIMEDOUT, 0);
+}
+
+static void create_user_queue_refused_frees_doorbell_page(struct kunit *test)
+{
+	release_pinned_after(test, -EINVAL, 1);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(create_refused_frees_memory),
 	KUNIT_CASE(create_timeout_keeps_memory_until_dma_off),
 	KUNIT_CASE(create_bad_output_keeps_memory_until_dma_off),
+	KUNIT_CASE(create_user_queue_timeout_keeps_doorbell_page),
+	KUNIT_CASE(create_user_queue_refused_frees_doorbell_page),
 	KUNIT_CASE(create_on_fatal_device_keeps_memory_until_dma_off),
 	{}
 };

@@ -11,6 +11,7 @@
 
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/command_interface.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
@@ -741,13 +742,14 @@ static void destroy_srq_xrc_removes_its_cqes(struct kunit *test)
 static void destroy_srq_user_refused_keeps_srq(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 
 	create_default(test, fixture, &fixture->srq);
 	fixture->fail_opcode = fixture->type->destroy;
 	fixture->fail_status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	fixture->srq.is_user = true;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_srq_kernel(&fixture->srq.ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_srq_kernel(&fixture->srq.ib, udata));
 	fixture->srq.is_user = false;
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 	KUNIT_EXPECT_TRUE(test, is_published(fixture, SRQN));

@@ -5,6 +5,7 @@
 
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
+#include "fake_udata.h"
 #include "hw/command_interface.h"
 #include "hw/commands_events.h"
 #include "hw/commands_objects.h"
@@ -290,15 +291,36 @@ static void dealloc_xrcd_user_refused_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_xrcd xrcd = { .ib.device = &fixture->fake->ibdev.ib };
-	struct ib_udata udata = {};
+	struct uverbs_attr_bundle attrs;
+	struct ib_udata *udata = fake_request(&attrs, NULL);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_xrcd(&xrcd.ib, NULL));
 	fixture->fail_opcodes[0] = HW_CMD_DEALLOC_XRCD;
 	fixture->fail_status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&xrcd.ib, &udata));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&xrcd.ib, udata));
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_xrcd(&xrcd.ib, NULL));
 	KUNIT_EXPECT_EQ(test, CXIB_HW_DMA_OFF, state_of(fixture));
+}
+
+static void dealloc_xrcd_refused_at_end_of_context_is_left(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_xrcd xrcd = { .ib.device = &ibdev->ib };
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_xrcd(&xrcd.ib, NULL));
+	fixture->fail_opcodes[0] = HW_CMD_DEALLOC_XRCD;
+	fixture->fail_status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_xrcd(&xrcd.ib, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	fixture->fail_opcodes[0] = 0;
+	cxib_leftovers_close(ibdev, &context);
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, 0, fixture->count[XRCD]);
+	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 }
 
 static void xrc_init_again_issues_no_command(struct kunit *test)
@@ -536,6 +558,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(alloc_xrcd_refused_returns_error),
 	KUNIT_CASE(xrc_without_cap_returns_eopnotsupp),
 	KUNIT_CASE(dealloc_xrcd_user_refused_returns_error),
+	KUNIT_CASE(dealloc_xrcd_refused_at_end_of_context_is_left),
 	KUNIT_CASE(xrc_init_again_issues_no_command),
 	KUNIT_CASE(xrc_init_concurrent_creates_objects_once),
 	KUNIT_CASE(xrc_init_cq_has_invalid_cqes),

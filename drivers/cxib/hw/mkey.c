@@ -19,7 +19,6 @@
 #define ANY_QPN	0xffffff
 
 /* An mkey is an index and the variant in the lowest bits. */
-#define KEY_SHIFT	8
 #define OCTOWORD_SIZE		16
 
 static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
@@ -116,7 +115,7 @@ int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mke
 	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, xlt_octowords);
 	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
 	err = cxib_cmd_exec(queue, &command);
-	*key = hw_create_mkey_out_get_mkey_index(&out) << KEY_SHIFT | params->variant;
+	*key = hw_create_mkey_out_get_mkey_index(&out) << CXIB_MKEY_INDEX_SHIFT | params->variant;
 	kvfree(in);
 	return err;
 }
@@ -133,7 +132,7 @@ int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 	struct hw_destroy_mkey_out out;
 
 	hw_destroy_mkey_in_set_opcode(&in, HW_CMD_DESTROY_MKEY);
-	hw_destroy_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	hw_destroy_mkey_in_set_mkey_index(&in, key >> CXIB_MKEY_INDEX_SHIFT);
 	return cxib_cmd_exec_inout(queue, in, out);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
@@ -185,7 +184,7 @@ int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_que
 	};
 
 	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);
-	hw_query_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	hw_query_mkey_in_set_mkey_index(&in, key >> CXIB_MKEY_INDEX_SHIFT);
 	return cxib_cmd_exec(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_mkey);

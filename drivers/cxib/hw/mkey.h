@@ -12,6 +12,9 @@ struct cxib_command_queue;
 struct hw_query_mkey_out;
 
 /* PSVs of a signature mkey: one for the wire domain, one for the memory domain. */
+/* The index of an mkey is above its variant. */
+#define CXIB_MKEY_INDEX_SHIFT	8
+
 #define CXIB_PSV_COUNT	2
 
 /**

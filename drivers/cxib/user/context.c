@@ -136,6 +136,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (err) {
 		cxib_bfregs_destroy(context);
 		cxib_devx_close(context);
+		cxib_leftovers_close(to_ibdev(ib->device), ib);
 	}
 	return err;
 }
@@ -162,15 +163,20 @@ static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	return err;
 }
 
-/* All resources of a context are uobjects, which the RDMA core destroys first. */
+/*
+ * All resources of a context are uobjects, which the RDMA core destroys first. Those that firmware
+ * has refused to destroy are leftovers.
+ */
 static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 {
 	struct cxib_ucontext *context = to_ucontext(ib);
 
 	cxib_bfregs_destroy(context);
-	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
-	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	cxib_devx_close(context);
+	cxib_detach_records(context);
+	cxib_leftovers_close(to_ibdev(ib->device), ib);
+	WARN_ON(!xa_empty(&context->uars));
+	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	mutex_destroy(&context->lock);
 	mutex_destroy(&context->resize_lock);
 }
@@ -229,4 +235,6 @@ const struct cxib_user_interface cxib_user_interface = {
 	.definitions = cxib_user_definitions,
 	.start = start,
 	.stop = stop,
+	.unpin_record = cxib_unpin_record,
+	.free_dm = cxib_free_dm,
 };

@@ -274,7 +274,7 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 		return err;
 	err = cxib_cmd_resize_cq(commands_of(ibdev), cq->cqn, &params, &status);
 	if (!err) {
-		swap(cq->user.umem, user.umem);
+		swap(cq->user.pinned.umem, user.pinned.umem);
 		swap(cq->buffer, buffer);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;

@@ -52,10 +52,17 @@ void cxib_devx_close(struct cxib_ucontext *context)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_UCTX, 0, context->uid);
+	int err;
+
 	if (!context->uid)
 		return;
-	cxib_finish_destroy(ibdev, NULL,
-			    cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid));
+	/* Leftovers are destroyed with the uid that they were created with. */
+	err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+	      cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid);
+	if (err)
+		cxib_leftovers_keep(ibdev, &context->ib, &destroy, NULL, err);
 }
 
 /**

@@ -174,15 +174,20 @@ static void unpublish(struct cxib_devx_object *object)
 			 index_of(identity->kind, identity->number));
 }
 
-static int destroy_in_device(struct cxib_devx_object *object, const struct ib_udata *udata)
+static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
 {
+	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
 	struct hw_general_obj_in_cmd_hdr in;
 	struct hw_general_obj_out_cmd_hdr out;
+	struct cxib_destroy destroy = { .in_length = sizeof(in), .out_length = sizeof(out) };
 	int err;
 
 	cxib_devx_build_destroy(&object->identity, &in);
-	err = cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
-	return cxib_finish_destroy(to_ibdev(object->context->ib.device), udata, err);
+	hw_general_obj_in_cmd_hdr_set_uid(&in, object->context->uid);
+	memcpy(destroy.in, &in, sizeof(in));
+	err = cxib_leftovers_check(ibdev, &object->context->ib, &destroy) ?:
+	      cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
+	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);
 }
 
 static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
@@ -235,16 +240,15 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				  err);
 }
 
-/* Fails while other objects refer to it: the RDMA core retries after it has destroyed them. */
+/* Fails while other objects refer to it, unless the user context ends. */
 static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			  struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_devx_object *object = uobject->object;
-	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
 	int err;
 
 	guard(rwsem_write)(&object->context->references);
-	err = destroy_in_device(object, is_last_call ? NULL : &attrs->driver_udata);
+	err = destroy_in_device(object, &attrs->driver_udata);
 	if (err)
 		return err;
 	unpublish(object);

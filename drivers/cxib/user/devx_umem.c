@@ -176,14 +176,17 @@ static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason
 	struct cxib_devx_umem *memory = uobject->object;
 	struct cxib_ucontext *context = memory->context;
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
-	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_UMEM, context->uid, memory->number);
+	struct cxib_pinned pinned = { .umem = memory->umem };
 	int err;
 
-	err = cxib_cmd_destroy_umem(commands_of(ibdev), context->uid, memory->number);
-	err = cxib_finish_destroy(ibdev, is_last_call ? NULL : &attrs->driver_udata, err);
+	err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+	      cxib_cmd_destroy_umem(commands_of(ibdev), context->uid, memory->number);
+	err = cxib_finish_user_destroy(ibdev, &attrs->driver_udata, &destroy, &pinned, err);
 	if (err)
 		return err;
-	ib_umem_release(memory->umem);
+	ib_umem_release(pinned.umem);
 	kfree(memory);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
 
+#include "hw/commands_memory.h"
 #include "hw/memic.h"
 #include "user/dm.h"
 #include "user/mmap.h"
@@ -88,17 +89,76 @@ static void release_pages_of(const struct cxib_dm *memory)
 	bitmap_clear(memory->ibdev->memic_pages, first_page(memory), pages_of(memory));
 }
 
+/**
+ * cxib_free_dm() - free MEMIC that the device does not have any more
+ * @memory: MEMIC that user space can no longer map; freed
+ */
+void cxib_free_dm(struct cxib_dm *memory)
+{
+	release_pages_of(memory);
+	mutex_destroy(&memory->lock);
+	kfree(memory);
+}
+
+/* The user context outlives all mappings; it is NULL if there never was one. */
+static const struct ib_ucontext *context_of(const struct cxib_dm *memory)
+{
+	return memory->mapping.entry.ucontext;
+}
+
+static struct cxib_destroy destroy_of(const struct cxib_dm *memory)
+{
+	struct hw_dealloc_memic_in in = {};
+	struct cxib_destroy destroy = {
+		.in_length = sizeof(in), .out_length = sizeof(struct hw_dealloc_memic_out),
+	};
+
+	hw_dealloc_memic_in_set_opcode(&in, HW_CMD_DEALLOC_MEMIC);
+	hw_dealloc_memic_in_set_memic_start_addr(&in, memory->address);
+	hw_dealloc_memic_in_set_memic_size(&in, memory->size);
+	memcpy(destroy.in, &in, sizeof(in));
+	return destroy;
+}
+
+static void leave_operation(const struct cxib_dm *memory, u8 operation, int err)
+{
+	struct hw_modify_memic_in in = {};
+	struct cxib_destroy destroy = {
+		.in_length = sizeof(in), .out_length = sizeof(struct hw_modify_memic_out),
+	};
+
+	static_assert(sizeof(in) <= sizeof(destroy.in));
+	hw_modify_memic_in_set_opcode(&in, HW_CMD_MODIFY_MEMIC);
+	hw_modify_memic_in_set_op_mod(&in, HW_MODIFY_MEMIC_OP_MOD_DEALLOC);
+	hw_modify_memic_in_set_memic_operation_type(&in, operation);
+	hw_modify_memic_in_set_memic_start_addr(&in, memory->address);
+	memcpy(destroy.in, &in, sizeof(in));
+	cxib_leftovers_keep(memory->ibdev, context_of(memory), &destroy, NULL, err);
+}
+
+static void dealloc_operation(const struct cxib_dm *memory, u8 operation)
+{
+	int err = cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev), memory->address,
+					    operation);
+
+	if (err)
+		leave_operation(memory, operation, err);
+}
+
 static void free_memory(struct kref *references)
 {
 	struct cxib_dm *memory = container_of(references, struct cxib_dm,
 					      references);
-	struct cxib_command_queue *commands = commands_of(memory->ibdev);
+	struct cxib_ibdev *ibdev = memory->ibdev;
+	const struct cxib_destroy destroy = destroy_of(memory);
+	struct cxib_pinned pinned = { .dm = memory };
+	int err = cxib_leftovers_check(ibdev, context_of(memory), &destroy) ?:
+		  cxib_cmd_dealloc_memic(commands_of(ibdev), memory->address, memory->size);
 
-	cxib_finish_destroy(memory->ibdev, NULL,
-			    cxib_cmd_dealloc_memic(commands, memory->address, memory->size));
-	release_pages_of(memory);
-	mutex_destroy(&memory->lock);
-	kfree(memory);
+	if (err)
+		cxib_leftovers_keep(ibdev, context_of(memory), &destroy, &pinned, err);
+	if (pinned.dm)
+		cxib_free_dm(pinned.dm);
 }
 
 static void free_memory_mapping(struct cxib_mmap_entry *mapping)
@@ -114,9 +174,7 @@ static void free_operation(struct cxib_mmap_entry *mapping)
 	struct cxib_dm_op *operation = container_of(mapping, struct cxib_dm_op, mapping);
 	struct cxib_dm *memory = operation->memory;
 
-	cxib_finish_destroy(memory->ibdev, NULL,
-			    cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev),
-						      memory->address, operation->op));
+	dealloc_operation(memory, operation->op);
 	kref_put(&memory->references, free_memory);
 	kfree(operation);
 }
@@ -326,8 +384,7 @@ static struct cxib_dm_op *create_operation(struct ib_ucontext *context,
 	return operation;
 
 unmap_operation:
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_memic_op(commands_of(ibdev),
-								   memory->address, number));
+	dealloc_operation(memory, number);
 free_operation:
 	kfree(operation);
 	return ERR_PTR(err);

@@ -186,7 +186,7 @@ static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, str
 		qp->cap.max_recv_wr = BIT(qp->rq.log_size);
 	err = cxib_copy_resp(udata, &response, sizeof(response));
 	if (err)
-		cxib_destroy_qp_kernel(&qp->ib, NULL);
+		cxib_destroy_qp_kernel(&qp->ib, udata);
 	return err;
 }
 
@@ -319,7 +319,7 @@ static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 		return err;
 	err = cxib_copy_resp(udata, &response, sizeof(response));
 	if (err)
-		cxib_dct_destroy(qp, NULL);
+		cxib_dct_destroy(qp, udata);
 	return err;
 }
 

@@ -6,6 +6,7 @@
  * A page can hold the doorbell records of many queues, so it is pinned once for
  * all of them.
  */
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
@@ -16,15 +17,15 @@
 /**
  * struct cxib_dbr_page - a pinned page with doorbell records
  * @node: in the context's record_pages
- * @context: user context
+ * @context: user context; NULL: the page is not in its list any more
  * @umem: the page
- * @users: number of queues with a record there; protected by the context's lock
+ * @users: number of queues and leftovers with a record there; raised under the lock of the context
  */
 struct cxib_dbr_page {
 	struct list_head node;
 	struct cxib_ucontext *context;
 	struct ib_umem *umem;
-	unsigned int users;
+	refcount_t users;
 };
 
 static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
@@ -63,16 +64,16 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 			  memory->buffer, CXIB_BUFFER_ALIGNMENT);
 		return -EINVAL;
 	}
-	user->umem = ib_umem_get(ib, memory->buffer, memory->size, IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(user->umem)) {
-		err = PTR_ERR(user->umem);
-		user->umem = NULL;
+	user->pinned.umem = ib_umem_get(ib, memory->buffer, memory->size, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(user->pinned.umem)) {
+		err = PTR_ERR(user->pinned.umem);
+		user->pinned.umem = NULL;
 		return err;
 	}
-	err = list_pages(user->umem, buffer);
+	err = list_pages(user->pinned.umem, buffer);
 	if (err) {
-		ib_umem_release(user->umem);
-		user->umem = NULL;
+		ib_umem_release(user->pinned.umem);
+		user->pinned.umem = NULL;
 	}
 	return err;
 }
@@ -100,6 +101,7 @@ static struct cxib_dbr_page *pin_page(struct cxib_ucontext *context, u64 address
 	page = kzalloc(sizeof(*page), GFP_KERNEL_ACCOUNT);
 	if (!page)
 		return ERR_PTR(-ENOMEM);
+	refcount_set(&page->users, 1);
 	page->context = context;
 	page->umem = ib_umem_get(context->ib.device, address, PAGE_SIZE, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(page->umem)) {
@@ -124,26 +126,73 @@ static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_us
 	}
 	guard(mutex)(&context->lock);
 	page = find_page(context, address & PAGE_MASK);
-	if (!page)
+	if (page)
+		refcount_inc(&page->users);
+	else
 		page = pin_page(context, address & PAGE_MASK);
 	if (IS_ERR(page))
 		return PTR_ERR(page);
-	page->users++;
-	user->dbr_page = page;
+	user->pinned.dbr_page = page;
 	*record = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(address);
 	return 0;
 }
 
-static void unpin_record(struct cxib_dbr_page *page)
+static bool put_record(struct cxib_dbr_page *page)
 {
-	struct cxib_ucontext *context = page->context;
+	struct cxib_ucontext *context = READ_ONCE(page->context);
 
-	guard(mutex)(&context->lock);
-	if (--page->users)
-		return;
+	if (!context)
+		return refcount_dec_and_test(&page->users);
+	if (!refcount_dec_and_mutex_lock(&page->users, &context->lock))
+		return false;
 	list_del(&page->node);
+	mutex_unlock(&context->lock);
+	return true;
+}
+
+/**
+ * cxib_unpin_record() - release a reference to a page with doorbell records
+ * @page: the page
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_unpin_record(struct cxib_dbr_page *page)
+{
+	if (!put_record(page))
+		return;
 	ib_umem_release(page->umem);
 	kfree(page);
+}
+
+/*
+ * The page may be needed longer than its user context. Later queues of the context pin it again.
+ */
+static void detach_record(struct cxib_dbr_page *page)
+{
+	struct cxib_ucontext *context = READ_ONCE(page->context);
+
+	if (!context)
+		return;
+	guard(mutex)(&context->lock);
+	list_del_init(&page->node);
+	WRITE_ONCE(page->context, NULL);
+}
+
+/**
+ * cxib_detach_records() - leave the pages with doorbell records to the leftovers
+ * @context: user context without queues that is being closed
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_detach_records(struct cxib_ucontext *context)
+{
+	struct cxib_dbr_page *page, *next;
+
+	guard(mutex)(&context->lock);
+	list_for_each_entry_safe(page, next, &context->record_pages, node) {
+		list_del_init(&page->node);
+		WRITE_ONCE(page->context, NULL);
+	}
 }
 
 /**
@@ -187,11 +236,11 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 		cxib_bfreg_free(user->bfregs, user->bfreg_index);
 	if (user->uar)
 		rdma_user_mmap_entry_put(user->uar);
-	if (user->dbr_page)
-		unpin_record(user->dbr_page);
+	if (user->pinned.dbr_page)
+		cxib_unpin_record(user->pinned.dbr_page);
 	kvfree(buffer->pages);
-	if (user->umem)
-		ib_umem_release(user->umem);
+	if (user->pinned.umem)
+		ib_umem_release(user->pinned.umem);
 	*buffer = (struct cxib_buffer){};
 	*user = (struct cxib_user_queue){};
 }
@@ -212,21 +261,9 @@ void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 			     struct cxib_buffer *buffer, int err)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
-	struct ib_umem *page;
 
-	/*
-	 * The page is shared with other records and owned by the context, so it
-	 * is pinned once more.
-	 */
-	if (user->dbr_page && cxib_result_is_unknown(ibdev, err)) {
-		page = ib_umem_get(ib, user->dbr_page->umem->address, PAGE_SIZE,
-				   IB_ACCESS_LOCAL_WRITE);
-		if (IS_ERR(page))
-			cxib_finish_destroy(ibdev, NULL, err);
-		else
-			cxib_release_umem(ibdev, page, err);
-	}
-	cxib_release_umem(ibdev, user->umem, err);
-	user->umem = NULL;
+	if (user->pinned.dbr_page && cxib_result_is_unknown(ibdev, err))
+		detach_record(user->pinned.dbr_page);
+	cxib_release_pinned(ibdev, &user->pinned, err);
 	cxib_unpin_queue(user, buffer);
 }

@@ -6,6 +6,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#include "hw/commands_objects.h"
 #include "user/devx.h"
 #include "user/dm.h"
 #include "user/mmap.h"
@@ -28,17 +29,30 @@ static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 	return container_of(to_mmap_entry(entry), struct cxib_uar, mapping);
 }
 
+/*
+ * A queue that firmware has refused to destroy may use the UAR, which must not be given to another
+ * process then.
+ */
+static void dealloc_uar(struct cxib_ucontext *context, u32 index)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DEALLOC_UAR, context->uid, index);
+	int err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+		  cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, index);
+
+	if (err)
+		cxib_leftovers_keep(ibdev, &context->ib, &destroy, NULL, err);
+}
+
 /* Called after removal of the entry and the last munmap. */
 static void free_uar(struct cxib_mmap_entry *mapping)
 {
-	struct ib_ucontext *ib = mapping->entry.ucontext;
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
-	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
-	struct cxib_ucontext *context = to_ucontext(ib);
+	struct cxib_ucontext *context = to_ucontext(mapping->entry.ucontext);
 
 	xa_erase(&context->uars, uar->index);
-	cxib_finish_destroy(ibdev, NULL,
-			    cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
+	dealloc_uar(context, uar->index);
 	kfree(uar);
 }
 
@@ -82,8 +96,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 	return &uar->mapping.entry;
 
 dealloc_uar:
-	cxib_finish_destroy(ibdev, NULL,
-			    cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
+	dealloc_uar(context, uar->index);
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);

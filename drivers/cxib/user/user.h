@@ -70,6 +70,8 @@ int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory 
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
 void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 			     struct cxib_buffer *buffer, int err);
+void cxib_unpin_record(struct cxib_dbr_page *page);
+void cxib_detach_records(struct cxib_ucontext *context);
 int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 		    struct cxib_user_queue *user, struct cxib_buffer *buffer);
 

@@ -1,39 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The end of an object: what the result of its destroy command means. */
+#include <kunit/visibility.h>
+#include <rdma/uverbs_ioctl.h>
+
 #include "verbs/destroy.h"
 #include "verbs/ibdev.h"
+#include "verbs/leftovers.h"
 
-/*
- * The device may have an object of a timed-out create command, and refuse to destroy its
- * parent. The destroy command has waited for the late output: cxib_creations_await().
+/**
+ * cxib_finish_destroy() - handle the result of a command that destroys a kernel object
+ * @ibdev: RDMA device
+ * @err: result of the command
+ *
+ * Destroying a kernel object must not fail. If the command fails, the device becomes fatal with
+ * DMA off. In any case the memory of the object can be freed afterwards.
+ *
+ * Context: process context, may sleep.
  */
-static bool has_open_commands(struct cxib_ibdev *ibdev)
+void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err)
 {
-	return READ_ONCE(commands_of(ibdev)->open);
+	if (!err)
+		return;
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
 }
 
 /**
- * cxib_finish_destroy() - handle the result of a destroy command
+ * cxib_udata_context() - the user context of a request
+ * @udata: driver data of an attribute bundle; or NULL
+ *
+ * Return: the user context; NULL if there is none.
+ */
+struct ib_ucontext *cxib_udata_context(struct ib_udata *udata)
+{
+	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
+}
+
+/*
+ * The RDMA core destroys all objects of a user context when its file is closed, or the device is
+ * unregistered. Then there is no request: a request has attributes if it is an ioctl(), and a
+ * command structure (ucore) if it is a write().
+ */
+static bool has_request(struct ib_udata *udata)
+{
+	const struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
+
+	return !bitmap_empty(attrs->attr_present, UVERBS_API_ATTR_BKEY_LEN) || attrs->ucore.inlen;
+}
+
+/**
+ * cxib_finish_user_destroy() - handle the result of a command that destroys an object
  * @ibdev: RDMA device
- * @udata: not NULL if user space asked for it, so an error can be returned
+ * @udata: driver data of an attribute bundle; NULL: kernel object
+ * @destroy: the commands that destroy the object
+ * @pinned: what the device can access through it; NULL: nothing
  * @err: result of the command
  *
- * Destroying a kernel object must not fail. If the command fails, the device becomes
- * fatal with DMA off; likewise while the result of a create command is unknown.
+ * A process that asks for it gets the error, because objects that it has created by DEVX may refer
+ * to this one: nothing else may come of it. If the result is unknown, the process must not repeat
+ * the command, because the number may be that of another object then. When a user context ends,
+ * the RDMA core cannot do anything about an error but leak the object. In both cases the object
+ * becomes a leftover, together with @pinned, which is zeroed.
  *
  * Context: process context, may sleep.
- * Return: 0 if the memory of the object can be freed, otherwise @err.
+ * Return: 0 if the object no longer exists for the RDMA core, and what @pinned still contains can
+ * be released; otherwise @err.
  */
-int cxib_finish_destroy(struct cxib_ibdev *ibdev, const struct ib_udata *udata, int err)
+int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
+			     const struct cxib_destroy *destroy, struct cxib_pinned *pinned,
+			     int err)
 {
 	if (!err)
 		return 0;
-	if (udata && !cxib_command_queue_is_fatal(commands_of(ibdev)) &&
-	    !has_open_commands(ibdev)) {
+	if (!udata) {
+		cxib_finish_destroy(ibdev, err);
+		return 0;
+	}
+	if (!cxib_command_queue_is_fatal(commands_of(ibdev)) && cxib_command_is_refusal(err) &&
+	    has_request(udata)) {
 		ibdev_dbg(&ibdev->ib, "destroy user object: command failed: %d\n", err);
 		return err;
 	}
-	cxib_hw_set_fatal(ibdev->hw);
-	cxib_hw_dma_off(ibdev->hw);
+	cxib_leftovers_keep(ibdev, cxib_udata_context(udata), destroy, pinned, err);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_finish_user_destroy);

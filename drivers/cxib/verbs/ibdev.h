@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "hw/hw.h"
+#include "verbs/leftovers.h"
 #include "verbs/mr/umr_types.h"
 #include "verbs/odp/odp_types.h"
 #include "verbs/port/port.h"
@@ -51,6 +52,7 @@ enum cxib_write_combining {
  * @cqs: struct cxib_cq by CQN; read in interrupts
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
+ * @leftovers: objects of user space that firmware has refused to destroy
  * @user: user space interface
  * @polling: scheduler of the CQs that the RDMA core would poll; NULL: none
  * @poll_device: the scheduler's part of the device
@@ -86,6 +88,7 @@ struct cxib_ibdev {
 	struct xarray cqs;
 	struct xarray srqs;
 	struct xarray sig_mrs;
+	struct cxib_leftovers leftovers;
 	const struct cxib_user_interface *user;
 	const struct cxib_poll_interface *polling;
 	struct cxib_poll_device *poll_device;
@@ -147,12 +150,16 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
  * @start: called before user contexts can exist; undoes its work if it returns an
  *	error
  * @stop: called after the last user context is closed
+ * @unpin_record: releases a reference to a page with doorbell records
+ * @free_dm: frees MEMIC that the device does not have any more
  */
 struct cxib_user_interface {
 	const struct ib_device_ops *ops;
 	const struct uapi_definition *definitions;
 	int (*start)(struct cxib_ibdev *ibdev);
 	void (*stop)(struct cxib_ibdev *ibdev);
+	void (*unpin_record)(struct cxib_dbr_page *page);
+	void (*free_dm)(struct cxib_dm *memory);
 };
 
 /**

@@ -3,6 +3,7 @@
 #include <kunit/visibility.h>
 #include <linux/pci.h>
 
+#include "hw/commands_memory.h"
 #include "hw/mkey.h"
 #include "verbs/mkey.h"
 #include "verbs/verbs.h"
@@ -44,6 +45,38 @@ u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev)
 	return atomic_inc_return(&ibdev->key_variant);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_next_mkey_variant);
+
+/**
+ * cxib_mkey_destroy() - the command that destroys an mkey
+ * @key: the mkey
+ */
+struct cxib_destroy cxib_mkey_destroy(u32 key)
+{
+	return cxib_destroy_object(HW_CMD_DESTROY_MKEY, 0, key >> CXIB_MKEY_INDEX_SHIFT);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_mkey_destroy);
+
+/**
+ * cxib_discard_mkey() - destroy an mkey through which the device can access no memory
+ * @pd: protection domain
+ * @key: the mkey
+ *
+ * If firmware refuses, the mkey of a user context becomes a leftover. The mkey of a kernel object
+ * makes the device fatal, with DMA off.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_discard_mkey(struct ib_pd *pd, u32 key)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
+	const struct cxib_destroy destroy = cxib_mkey_destroy(key);
+	int err = cxib_cmd_destroy_mkey(commands_of(ibdev), key);
+
+	if (err && pd->uobject)
+		cxib_leftovers_keep(ibdev, pd->uobject->context, &destroy, NULL, err);
+	else
+		cxib_finish_destroy(ibdev, err);
+}
 
 /**
  * cxib_create_mkey() - create an mkey of an MR

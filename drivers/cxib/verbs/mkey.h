@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "verbs/leftovers.h"
+
 struct cxib_hw;
 struct cxib_ibdev;
 struct cxib_mkey_params;
@@ -13,6 +15,8 @@ struct ib_pd;
 
 u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev);
 void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *params, int access);
+struct cxib_destroy cxib_mkey_destroy(u32 key);
+void cxib_discard_mkey(struct ib_pd *pd, u32 key);
 int cxib_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
 int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
 

@@ -2,6 +2,7 @@
 /* Protection domains (PDs). */
 #include <rdma/mlx5-abi.h>
 
+#include "hw/commands_objects.h"
 #include "hw/mkey.h"
 #include "hw/pd.h"
 #include "verbs/mkey.h"
@@ -21,7 +22,7 @@ int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 	response.pdn = pd->pdn;
 	err = ib_copy_to_udata(udata, &response, min(sizeof(response), udata->outlen));
 	if (err)
-		cxib_finish_destroy(ibdev, NULL,
+		cxib_finish_destroy(ibdev,
 				    cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
 	return err;
 }
@@ -66,11 +67,14 @@ int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DEALLOC_PD, pd->uid, pd->pdn);
+	int err;
 
 	if (pd->has_key)
-		cxib_finish_destroy(ibdev, NULL,
-				    cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key));
+		cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key));
 	pd->has_key = false;
-	return cxib_finish_destroy(ibdev, udata,
-				   cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
+	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	      cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn);
+	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);
 }

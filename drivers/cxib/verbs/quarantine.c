@@ -15,6 +15,7 @@
  * @kept: in the list of the command queue
  * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
  * @umem: user memory; or NULL
+ * @dbr_page: page of a user context with the doorbell record of a queue; or NULL
  * @buffer: ring of a kernel queue; pages is NULL: none
  * @dbr: doorbell record of a kernel queue; words is NULL: none
  */
@@ -22,6 +23,7 @@ struct memory {
 	struct cxib_kept kept;
 	struct cxib_ibdev *ibdev;
 	struct ib_umem *umem;
+	struct cxib_dbr_page *dbr_page;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
 };
@@ -32,6 +34,8 @@ static void free_memory(const struct memory *memory)
 	struct cxib_dbr dbr = memory->dbr;
 
 	ib_umem_release(memory->umem);
+	if (memory->dbr_page)
+		memory->ibdev->user->unpin_record(memory->dbr_page);
 	if (dbr.words)
 		cxib_dbr_free(memory->ibdev->hw, &dbr);
 	if (buffer.pages)
@@ -84,6 +88,26 @@ void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err)
 		release(&(struct memory){ .ibdev = ibdev, .umem = umem }, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
+
+/**
+ * cxib_release_pinned() - release memory of a user queue, now or when the device cannot access it
+ * @ibdev: RDMA device
+ * @pinned: its umem and dbr_page, zeroed. The page must not need its user context any more if the
+ *	result of the command is unknown.
+ * @err: result of the command that passed it to the device; 0: no longer in use
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_release_pinned(struct cxib_ibdev *ibdev, struct cxib_pinned *pinned, int err)
+{
+	const struct memory memory = {
+		.ibdev = ibdev, .umem = pinned->umem, .dbr_page = pinned->dbr_page,
+	};
+
+	*pinned = (struct cxib_pinned){};
+	release(&memory, err);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_release_pinned);
 
 /**
  * cxib_free_queue_memory() - free memory of a kernel queue, now or when DMA cannot reach it

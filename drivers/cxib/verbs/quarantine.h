@@ -13,10 +13,12 @@
 struct cxib_buffer;
 struct cxib_dbr;
 struct cxib_ibdev;
+struct cxib_pinned;
 struct ib_umem;
 
 bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err);
 void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err);
+void cxib_release_pinned(struct cxib_ibdev *ibdev, struct cxib_pinned *pinned, int err);
 void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
 			    struct cxib_dbr *dbr, int err);
 void cxib_quarantine_end(struct cxib_ibdev *ibdev);

@@ -5,9 +5,9 @@
 
 #include <linux/types.h>
 
+#include "verbs/leftovers.h"
+
 struct cxib_bfregs;
-struct cxib_dbr_page;
-struct ib_umem;
 struct rdma_user_mmap_entry;
 
 /**
@@ -22,16 +22,15 @@ struct cxib_rq_entry {
 
 /**
  * struct cxib_user_queue - memory and UAR that user space passed for a queue
- * @umem: memory of the queue; NULL: none, or a kernel queue
- * @dbr_page: page with the doorbell record; NULL: kernel queue
+ * @pinned: memory of the queue and page with its doorbell record; none for a kernel queue.
+ *	Page faults read it as long as the queue has references.
  * @uar: mmap entry of the UAR page; NULL: kernel queue
  * @bfregs: bfregs of the user context, from which the driver has allocated one;
  *	NULL: user space passed a UAR page
  * @bfreg_index: index of the allocated bfreg
  */
 struct cxib_user_queue {
-	struct ib_umem *umem;
-	struct cxib_dbr_page *dbr_page;
+	struct cxib_pinned pinned;
 	struct rdma_user_mmap_entry *uar;
 	struct cxib_bfregs *bfregs;
 	unsigned int bfreg_index;

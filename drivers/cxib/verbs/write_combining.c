@@ -98,7 +98,7 @@ static int create_uar(struct trial *trial)
 				    CXIB_UAR_SIZE);
 	if (trial->uar_map)
 		return 0;
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
 	return -ENOMEM;
 }
 
@@ -107,7 +107,7 @@ static void destroy_uar(struct trial *trial)
 	struct cxib_ibdev *ibdev = trial->ibdev;
 
 	iounmap(trial->uar_map);
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
 }
 
 static int alloc_memory(struct trial *trial)
@@ -202,8 +202,8 @@ static void destroy_qp(struct trial *trial)
 {
 	struct cxib_command_queue *commands = commands_of(trial->ibdev);
 
-	cxib_finish_destroy(trial->ibdev, NULL, cxib_cmd_2rst_qp(commands, 0, trial->qpn));
-	cxib_finish_destroy(trial->ibdev, NULL, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
+	cxib_finish_destroy(trial->ibdev, cxib_cmd_2rst_qp(commands, 0, trial->qpn));
+	cxib_finish_destroy(trial->ibdev, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
 }
 
 static int create_queues(struct trial *trial)
@@ -229,9 +229,9 @@ static int create_queues(struct trial *trial)
 destroy_qp:
 	destroy_qp(trial);
 destroy_cq:
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
 dealloc_pd:
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 	return err;
 }
 
@@ -241,8 +241,8 @@ static void destroy_queues(struct trial *trial)
 	struct cxib_command_queue *commands = commands_of(ibdev);
 
 	destroy_qp(trial);
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 }
 
 static int create_trial(struct trial *trial)

@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hw/commands_events.h"
 #include "hw/names.h"
 #include "verbs/cq/cq.h"
 
@@ -140,7 +141,7 @@ void cxib_cq_abort(struct cxib_cq *cq)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	cxib_finish_destroy(ibdev, NULL,
+	cxib_finish_destroy(ibdev,
 			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
@@ -224,18 +225,23 @@ static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_CQ, cq->uid, cq->cqn);
+	struct cxib_pinned pinned = cq->user.pinned;
 	int err;
 
 	/* Before the device can reuse the CQN. */
 	xa_erase_irq(&ibdev->cqs, cq->cqn);
-	err = cxib_finish_destroy(ibdev, udata,
-				  cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
+	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	      cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn);
+	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned, err);
 	if (err) {
 		republish(ibdev, cq);
 		return err;
 	}
 	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
+	cq->user.pinned = pinned;
 	if (!cq->is_user)
 		destroy_poll(ibdev, cq);
 	return 0;

@@ -150,7 +150,7 @@ static int create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct
 		goto free_entries;
 	err = write_pages(ibdev, mr->ib.lkey, pages, params, entries);
 	if (err)
-		cxib_finish_destroy(ibdev, NULL,
+		cxib_finish_destroy(ibdev,
 				    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
 free_entries:
 	kfree(entries);
@@ -510,6 +510,12 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mr *mr = to_mr(ib);
+	const struct cxib_destroy destroy = cxib_mkey_destroy(ib->lkey);
+	struct cxib_pinned pinned = {
+		.umem = mr->umem,
+		.umem_error = mr->umem_error,
+		.umem_in_doubt = mr->umem_in_doubt,
+	};
 	int err;
 
 	if (ib->type == IB_MR_TYPE_INTEGRITY) {
@@ -518,12 +524,12 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	}
 	if (is_odp(mr))
 		return cxib_dereg_odp_mr(ib, udata);
-	err = cxib_finish_destroy(ibdev, udata,
-				  cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
+	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned,
+				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)
 		return err;
-	cxib_release_umem(ibdev, mr->umem, mr->umem_error);
-	ib_umem_release(mr->umem_in_doubt);
+	cxib_release_umem(ibdev, pinned.umem, pinned.umem_error);
+	ib_umem_release(pinned.umem_in_doubt);
 	if (mr->descs)
 		cxib_mr_free_descs(ib->device, mr);
 	kfree(mr);

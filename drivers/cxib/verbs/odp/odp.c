@@ -16,6 +16,7 @@
 #include <rdma/ib_umem_odp.h>
 
 #include "hw/mkey.h"
+#include "verbs/mkey.h"
 #include "verbs/mr/umr.h"
 #include "verbs/odp/odp_mr.h"
 
@@ -197,7 +198,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_reg_odp_mr);
 /**
  * cxib_dereg_odp_mr() - undo cxib_reg_odp_mr()
  * @ib: the MR; freed
- * @udata: as for cxib_finish_destroy()
+ * @udata: as for cxib_finish_user_destroy()
  *
  * Transfers that wait for its pages fail.
  *
@@ -208,11 +209,13 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_odp_mr *odp_mr = to_odp_mr(ib);
+	const struct cxib_destroy destroy = cxib_mkey_destroy(ib->lkey);
 	int err;
 
 	cxib_odp_revoke(odp_mr);
-	err = cxib_finish_destroy(ibdev, udata,
-				  cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
+	/* From here on, the device can access no memory through it. */
+	err = cxib_finish_user_destroy(ibdev, udata, &destroy, NULL,
+				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)
 		return err;
 	cxib_odp_erase_mkey(odp_mr, ib->lkey);

@@ -333,11 +333,11 @@ static int copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe
 
 	wqe->length = min(sizeof(wqe->bytes), ring);
 	bytes = min(wqe->length, ring - at);
-	err = copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes, qp->sq.offset + at,
+	err = copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes, qp->sq.offset + at,
 			      bytes);
 	if (err || bytes == wqe->length)
 		return err;
-	return copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes + bytes,
+	return copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes + bytes,
 			       qp->sq.offset, wqe->length - bytes);
 }
 
@@ -359,7 +359,7 @@ static int read_recv_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe
 	if (!qp->has_rq || stride > sizeof(wqe->bytes))
 		return -EINVAL;
 	wqe->length = stride;
-	return copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes, at, stride);
+	return copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes, at, stride);
 }
 
 static int read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wqe *wqe)
@@ -371,7 +371,7 @@ static int read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wq
 	if (stride > sizeof(wqe->bytes))
 		return -EINVAL;
 	wqe->length = stride;
-	err = copy_from_queue(&srq->buffer, srq->user.umem, wqe->bytes, at, stride);
+	err = copy_from_queue(&srq->buffer, srq->user.pinned.umem, wqe->bytes, at, stride);
 	return err ?: sizeof(struct hw_wqe_srq_next_seg);
 }
 

@@ -76,13 +76,10 @@ static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 
 static void destroy_null_key(struct cxib_odp_mr *parent)
 {
-	struct cxib_ibdev *ibdev = to_ibdev(parent->mr.ib.device);
-
 	if (!parent->has_null_key)
 		return;
 	cxib_odp_erase_mkey(parent, parent->null_mkey);
-	cxib_finish_destroy(ibdev, NULL,
-			    cxib_cmd_destroy_mkey(commands_of(ibdev), parent->null_mkey));
+	cxib_discard_mkey(parent->mr.ib.pd, parent->null_mkey);
 	parent->has_null_key = false;
 }
 

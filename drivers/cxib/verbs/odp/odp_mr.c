@@ -16,10 +16,7 @@
  */
 void cxib_odp_destroy_mkey(struct cxib_odp_mr *odp_mr)
 {
-	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
-
-	cxib_finish_destroy(ibdev, NULL,
-			    cxib_cmd_destroy_mkey(commands_of(ibdev), odp_mr->mr.ib.lkey));
+	cxib_discard_mkey(odp_mr->mr.ib.pd, odp_mr->mr.ib.lkey);
 }
 
 /**

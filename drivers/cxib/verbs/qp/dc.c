@@ -5,6 +5,7 @@
 #include <rdma/restrack.h>
 
 #include "hw/command_queue.h"
+#include "hw/commands_queue_pairs.h"
 #include "hw/dct.h"
 #include "verbs/qp/dc.h"
 #include "verbs/srq/srq.h"
@@ -195,23 +196,51 @@ static int drain(struct cxib_qp *qp)
 	return await_drained(qp);
 }
 
+static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
+{
+	return cxib_destroy_object(HW_CMD_DESTROY_DCT, cxib_qp_uid(qp), qp->qpn);
+}
+
+/* A DCT has no memory, and one that is not destroyed is of no use to its user context. */
+static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
+{
+	const struct ib_uobject *pd = qp->ib.pd->uobject;
+
+	if (err)
+		cxib_leftovers_keep(to_ibdev(qp->ib.device), pd ? pd->context : NULL, destroy,
+				    NULL, err);
+}
+
 /* Destroys a drained DCT. It is erased before the device can reuse its number. */
 static void release(struct cxib_qp *qp)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	u32 dctn = qp->qpn;
+	const struct cxib_destroy destroy = destroy_of(qp);
 
-	xa_erase_irq(&ibdev->qps, dctn);
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp),
-							      dctn));
+	xa_erase_irq(&ibdev->qps, qp->qpn);
+	leave(qp, &destroy,
+	      cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
+	clear_dctn(qp);
+}
+
+/* A leftover is drained again: its event finds no DCT any more. */
+static void erase(struct cxib_qp *qp)
+{
+	xa_erase_irq(&to_ibdev(qp->ib.device)->qps, qp->qpn);
 	clear_dctn(qp);
 }
 
 /* Destroys a DCT whose number was not returned to user space. */
 static void discard(struct cxib_qp *qp)
 {
-	cxib_finish_destroy(to_ibdev(qp->ib.device), NULL, drain(qp));
-	release(qp);
+	struct cxib_destroy destroy = destroy_of(qp);
+	int err = drain(qp);
+
+	if (!err)
+		return release(qp);
+	destroy.before = HW_CMD_DRAIN_DCT;
+	leave(qp, &destroy, err);
+	erase(qp);
 }
 
 static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
@@ -227,8 +256,8 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 	err = xa_insert_irq(&ibdev->qps, dctn, qp, GFP_KERNEL);
 	if (err) {
 		/* The number was not returned yet, so there is nothing to drain. */
-		cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev),
-								      cxib_qp_uid(qp), dctn));
+		cxib_finish_destroy(ibdev, cxib_cmd_destroy_dct(commands_of(ibdev),
+								cxib_qp_uid(qp), dctn));
 		clear_dctn(qp);
 		return err;
 	}
@@ -342,6 +371,24 @@ int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
 
+static int destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
+{
+	struct cxib_destroy destroy = destroy_of(qp);
+	int drain_error = drain(qp);
+	int err;
+
+	destroy.before = HW_CMD_DRAIN_DCT;
+	err = cxib_finish_user_destroy(to_ibdev(qp->ib.device), udata, &destroy, NULL,
+				       drain_error);
+	if (err)
+		return err;
+	if (drain_error)
+		erase(qp);
+	else
+		release(qp);
+	return 0;
+}
+
 /**
  * cxib_dct_destroy() - destroy a DCT
  * @qp: DCT; its struct cxib_dct is freed
@@ -350,16 +397,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
  * Context: process context, may sleep.
  * Return: 0; -ETIMEDOUT if the drain times out; or as cxib_cmd_exec().
  */
-int cxib_dct_destroy(struct cxib_qp *qp, const struct ib_udata *udata)
+int cxib_dct_destroy(struct cxib_qp *qp, struct ib_udata *udata)
 {
-	int err;
+	int err = qp->dct->exists ? destroy_in_device(qp, udata) : 0;
 
-	if (qp->dct->exists) {
-		err = cxib_finish_destroy(to_ibdev(qp->ib.device), udata, drain(qp));
-		if (err)
-			return err;
-		release(qp);
-	}
+	if (err)
+		return err;
 	cxib_reference_end(&qp->reference);
 	kfree(qp->dct);
 	qp->dct = NULL;

@@ -31,6 +31,6 @@ int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index);
 int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask);
 void cxib_dct_take_back(struct cxib_qp *qp);
 int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr);
-int cxib_dct_destroy(struct cxib_qp *qp, const struct ib_udata *udata);
+int cxib_dct_destroy(struct cxib_qp *qp, struct ib_udata *udata);
 
 #endif

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "hw/commands_queue_pairs.h"
 #include "hw/names.h"
 #include "hw/qp.h"
 #include "verbs/lookup.h"
@@ -415,7 +416,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		return err;
 	err = publish(ibdev, qp);
 	if (err)
-		cxib_finish_destroy(ibdev, NULL,
+		cxib_finish_destroy(ibdev,
 				    cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp),
 							qp->qpn));
 	return err;
@@ -585,28 +586,53 @@ static void await_mad_handler(const struct cxib_qp *qp)
 		flush_work(&cq->work);
 }
 
-/* RST first: from then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
+/* From then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
+static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+{
+	if (qp->state == IB_QPS_RESET)
+		return 0;
+	return cxib_cmd_2rst_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
+}
+
+/* The QP is unpublished, so an error cannot be returned. */
+static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+			      struct ib_udata *udata)
+{
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
+
+	if (err && qp->is_user)
+		cxib_leftovers_keep(ibdev, cxib_udata_context(udata), &destroy, &qp->user.pinned,
+				    err);
+	else
+		cxib_finish_destroy(ibdev, err);
+}
+
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
-	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_qp *qp = to_qp(ib);
-	int err = 0;
+	struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+	struct cxib_pinned pinned = qp->user.pinned;
+	int reset_error, err;
 
 	if (qp->dct)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
-	if (qp->state != IB_QPS_RESET)
-		err = cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
-	err = cxib_finish_destroy(ibdev, udata, err);
+	reset_error = reset_in_device(ibdev, qp);
+	destroy.before = HW_CMD_2RST_QP;
+	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned, reset_error);
 	if (err)
 		return err;
 	unpublish(ibdev, qp);
 	await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
-	/* The QP is unpublished, so an error cannot be returned from here on. */
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->qpn));
+	qp->user.pinned = pinned;
+	if (!reset_error)
+		destroy_in_device(ibdev, qp, udata);
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(ibdev, qp, 0);

@@ -58,7 +58,7 @@ static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 
 static void destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
 }
 
 static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
@@ -76,8 +76,8 @@ static void destroy_psvs(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->wire_psv));
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->memory_psv));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_psv(commands, mr->wire_psv));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_psv(commands, mr->memory_psv));
 }
 
 /* CQEs of signature errors find the MR from here on. */

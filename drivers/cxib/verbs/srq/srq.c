@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "hw/commands_receive_queues.h"
 #include "hw/srq.h"
 #include "hw/work_queue.h"
 #include "verbs/lookup.h"
@@ -22,6 +23,7 @@ static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 min, u3
  * struct commands - commands of an SRQ type
  * @create: create an SRQ
  * @destroy: destroy an SRQ
+ * @destroy_opcode: opcode of @destroy
  * @arm: arm the limit event
  * @query: read the limit
  */
@@ -29,22 +31,23 @@ struct commands {
 	int (*create)(struct cxib_command_queue *queue,
 		      const struct cxib_srq_params *params, u32 *srqn);
 	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 srqn);
+	u16 destroy_opcode;
 	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 srqn, u16 limit);
 	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 srqn, u16 *limit);
 };
 
 static const struct commands types[] = {
 	[IB_SRQT_BASIC] = {
-		cxib_cmd_create_rmp, cxib_cmd_destroy_rmp, cxib_cmd_arm_rmp,
-		cxib_cmd_query_rmp,
+		cxib_cmd_create_rmp, cxib_cmd_destroy_rmp, HW_CMD_DESTROY_RMP,
+		cxib_cmd_arm_rmp, cxib_cmd_query_rmp,
 	},
 	[IB_SRQT_XRC] = {
-		cxib_cmd_create_xrc_srq, cxib_cmd_destroy_xrc_srq, cxib_cmd_arm_xrc_srq,
-		cxib_cmd_query_xrc_srq,
+		cxib_cmd_create_xrc_srq, cxib_cmd_destroy_xrc_srq, HW_CMD_DESTROY_XRC_SRQ,
+		cxib_cmd_arm_xrc_srq, cxib_cmd_query_xrc_srq,
 	},
 	[IB_SRQT_TM] = {
-		cxib_cmd_create_xrq, cxib_cmd_destroy_xrq, cxib_cmd_arm_xrq,
-		cxib_cmd_query_xrq,
+		cxib_cmd_create_xrq, cxib_cmd_destroy_xrq, HW_CMD_DESTROY_XRQ,
+		cxib_cmd_arm_xrq, cxib_cmd_query_xrq,
 	},
 };
 
@@ -203,11 +206,14 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 }
 
 static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *srq,
-			     const struct ib_udata *udata)
+			     struct ib_udata *udata, struct cxib_pinned *pinned)
 {
-	int err = type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(type_of(srq)->destroy_opcode, uid_of(srq), srq->srqn);
+	int err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+		  type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
 
-	return cxib_finish_destroy(ibdev, udata, err);
+	return cxib_finish_user_destroy(ibdev, udata, &destroy, pinned, err);
 }
 
 /**
@@ -231,7 +237,7 @@ int cxib_srq_create_hw(struct cxib_srq *srq)
  */
 void cxib_srq_abort(struct cxib_srq *srq)
 {
-	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL);
+	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL, NULL);
 }
 
 static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
@@ -309,11 +315,12 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
+	struct cxib_pinned pinned = srq->user.pinned;
 	int err;
 
 	/* Before the device can reuse the SRQN. */
 	unpublish(ibdev, srq);
-	err = destroy_in_device(ibdev, srq, udata);
+	err = destroy_in_device(ibdev, srq, udata, &pinned);
 	if (err) {
 		/* A DEVX object of the process still refers to the SRQ. */
 		xa_store_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL | __GFP_NOFAIL);
@@ -322,6 +329,7 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 	if (reports_to_kernel(srq))
 		cxib_cq_clean_srq(to_cq(srq->ib.ext.cq), srq->srqn);
 	cxib_reference_end(&srq->reference);
+	srq->user.pinned = pinned;
 	if (!srq->is_user)
 		free_memory(ibdev, srq, 0);
 	return 0;

@@ -3,6 +3,7 @@
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
+#include "hw/commands_objects.h"
 #include "hw/pd.h"
 #include "hw/srq.h"
 #include "hw/work_queue.h"
@@ -32,9 +33,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_xrcd);
 int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
+	const u32 xrcdn = to_xrcd(ib)->xrcdn;
+	const struct cxib_destroy destroy = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, xrcdn);
+	int err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+		  cxib_cmd_dealloc_xrcd(commands_of(ibdev), xrcdn);
 
-	return cxib_finish_destroy(ibdev, udata,
-				   cxib_cmd_dealloc_xrcd(commands_of(ibdev), to_xrcd(ib)->xrcdn));
+	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
 
@@ -119,7 +123,7 @@ static int create_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 		return err;
 	err = create_srq(ibdev, xrc);
 	if (err)
-		cxib_finish_destroy(ibdev, NULL,
+		cxib_finish_destroy(ibdev,
 				    cxib_cmd_destroy_cq(commands_of(ibdev), 0, xrc->cqn));
 	return err;
 }
@@ -146,9 +150,9 @@ static int create_shared(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	return 0;
 
 dealloc_xrcd:
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
 dealloc_pd:
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
 	free_memory(ibdev, xrc, err);
 	return err;
@@ -190,10 +194,10 @@ void cxib_xrc_destroy(struct cxib_ibdev *ibdev)
 	mutex_destroy(&xrc->lock);
 	if (!xrc->ready)
 		return;
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_xrc_srq(commands, 0, xrc->srqn));
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
-	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_xrc_srq(commands, 0, xrc->srqn));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 	free_memory(ibdev, xrc, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_destroy);

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Objects of user space that firmware has refused to destroy. */
+#include <kunit/visibility.h>
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "hw/command_interface.h"
+#include "hw/commands_events.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/names.h"
+#include "verbs/leftovers.h"
+#include "verbs/verbs.h"
+
+/* Leftovers of closed contexts that the end of another context tries again. */
+#define RETRIES_MAX	16
+
+/* Kinds of objects, as far as they differ in what they refer to. */
+enum kind {
+	KIND_OTHER,
+	KIND_QP,
+	KIND_SRQ,
+	KIND_CQ,
+	KIND_MKEY,
+	KIND_PD,
+	KIND_XRCD,
+	KIND_UAR,
+	KIND_UMEM,
+	KIND_MEMIC_OP,
+	KIND_MEMIC,
+	KIND_UCTX,
+};
+
+/* Kinds that objects of DEVX may refer to, too. */
+#define PARENTS_OF_QUEUE	(BIT(KIND_PD) | BIT(KIND_UAR) | BIT(KIND_UMEM))
+#define PARENTS_OF_SRQ		(PARENTS_OF_QUEUE | BIT(KIND_CQ) | BIT(KIND_XRCD))
+
+/**
+ * struct kind_of_command - what a destroy command destroys
+ * @opcode: the command
+ * @kind: kind of the object
+ * @parents: bit n: it may refer to objects of kind n. Each object refers to its user context.
+ */
+static const struct kind_of_command {
+	u16 opcode;
+	enum kind kind;
+	u32 parents;
+} kinds[] = {
+	{ HW_CMD_DESTROY_QP, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
+	{ HW_CMD_DESTROY_DCT, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
+	{ HW_CMD_DESTROY_RMP, KIND_SRQ, PARENTS_OF_SRQ },
+	{ HW_CMD_DESTROY_XRC_SRQ, KIND_SRQ, PARENTS_OF_SRQ },
+	{ HW_CMD_DESTROY_XRQ, KIND_SRQ, PARENTS_OF_SRQ },
+	{ HW_CMD_DESTROY_CQ, KIND_CQ, PARENTS_OF_QUEUE },
+	{ HW_CMD_DESTROY_MKEY, KIND_MKEY, BIT(KIND_PD) | BIT(KIND_UMEM) | BIT(KIND_MEMIC) },
+	{ HW_CMD_DEALLOC_PD, KIND_PD, 0 },
+	{ HW_CMD_DEALLOC_XRCD, KIND_XRCD, 0 },
+	{ HW_CMD_DEALLOC_UAR, KIND_UAR, 0 },
+	{ HW_CMD_DESTROY_UMEM, KIND_UMEM, 0 },
+	{ HW_CMD_MODIFY_MEMIC, KIND_MEMIC_OP, BIT(KIND_MEMIC) },
+	{ HW_CMD_DEALLOC_MEMIC, KIND_MEMIC, 0 },
+	{ HW_CMD_DESTROY_UCTX, KIND_UCTX, 0 },
+};
+
+/* General objects of several types: they may refer to anything. */
+static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND_OTHER) };
+
+/**
+ * struct leftover - an object that the device still has
+ * @node: entry in the list of the RDMA device
+ * @context: its user context, only compared; NULL: closed
+ * @group: the same for all leftovers of a closed context
+ * @destroy: the commands that destroy it
+ * @status: status of the last command
+ * @is_known: the last command was refused, so the object exists. Otherwise the command is not
+ *	repeated: the device may have executed it, and the number may be that of another object.
+ * @pinned: what the device can access through the object
+ */
+struct leftover {
+	struct list_head node;
+	const struct ib_ucontext *context;
+	unsigned int group;
+	struct cxib_destroy destroy;
+	u8 status;
+	bool is_known;
+	struct cxib_pinned pinned;
+};
+
+/**
+ * cxib_destroy_object() - the command that destroys an object
+ * @opcode: opcode of the command
+ * @uid: owner uid; 0: kernel
+ * @number: number of the object
+ */
+struct cxib_destroy cxib_destroy_object(u16 opcode, u16 uid, u32 number)
+{
+	struct hw_general_obj_in_cmd_hdr in = {};
+	struct cxib_destroy destroy = {
+		.in_length = sizeof(in),
+		.out_length = sizeof(struct hw_general_obj_out_cmd_hdr),
+	};
+
+	static_assert(sizeof(in) <= sizeof(destroy.in));
+	hw_general_obj_in_cmd_hdr_set_opcode(&in, opcode);
+	hw_general_obj_in_cmd_hdr_set_uid(&in, uid);
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in, number);
+	memcpy(destroy.in, &in, sizeof(in));
+	return destroy;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_object);
+
+/**
+ * cxib_leftovers_init() - initialise the leftovers of an RDMA device: none
+ * @ibdev: RDMA device
+ */
+void cxib_leftovers_init(struct cxib_ibdev *ibdev)
+{
+	mutex_init(&ibdev->leftovers.lock);
+	INIT_LIST_HEAD(&ibdev->leftovers.list);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_init);
+
+static u16 opcode_of(const struct cxib_destroy *destroy)
+{
+	return hw_cmd_in_get_opcode((const void *)destroy->in);
+}
+
+static const struct kind_of_command *kind_of(const struct cxib_destroy *destroy)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].opcode == opcode_of(destroy))
+			return &kinds[i];
+	return &other;
+}
+
+static bool may_refer(const struct leftover *leftover, enum kind kind)
+{
+	const struct kind_of_command *child = kind_of(&leftover->destroy);
+
+	return kind == KIND_UCTX ? child->kind != KIND_UCTX : child->parents & BIT(kind);
+}
+
+/* Whether a leftover may refer to an object of the same user context. */
+static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_ucontext *context,
+		      unsigned int group, const struct cxib_destroy *destroy)
+{
+	const enum kind kind = kind_of(destroy)->kind;
+	const struct leftover *leftover;
+
+	lockdep_assert_held(&leftovers->lock);
+
+	list_for_each_entry(leftover, &leftovers->list, node)
+		if (leftover->context == context && leftover->group == group &&
+		    may_refer(leftover, kind))
+			return true;
+	return false;
+}
+
+/**
+ * cxib_leftovers_check() - check that no leftover can refer to an object
+ * @ibdev: RDMA device
+ * @context: user context of the object; NULL: kernel object
+ * @destroy: the command that is about to destroy it
+ *
+ * Firmware is not known to refuse to free a UAR that a queue uses, and for the others the refusal
+ * is certain.
+ *
+ * Return: 0; -EBUSY if a leftover may refer to it: then the command is not to be executed.
+ */
+int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy)
+{
+	if (!context)
+		return 0;
+	guard(mutex)(&ibdev->leftovers.lock);
+	return has_child(&ibdev->leftovers, context, 0, destroy) ? -EBUSY : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_check);
+
+static u16 next_opcode(const struct leftover *leftover)
+{
+	return leftover->destroy.before ?: opcode_of(&leftover->destroy);
+}
+
+static const char *result_of(const struct leftover *leftover)
+{
+	if (!leftover->is_known)
+		return "unknown result";
+	return leftover->status ? hw_command_status_name(leftover->status) : "not tried again";
+}
+
+/* The first ones of an RDMA device are worth a message. */
+static void log_closed(struct cxib_ibdev *ibdev, const struct leftover *first, unsigned int count)
+{
+	ibdev_warn_ratelimited(&ibdev->ib,
+			       "leftovers: %u objects of closed user contexts not destroyed, memory kept until reset: %s failed: %s (status 0x%x)\n",
+			       count, hw_cmd_name(next_opcode(first)), result_of(first),
+			       first->status);
+}
+
+/* The leftovers of a context belong to the device from now on. */
+static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+{
+	struct cxib_leftovers *leftovers = &ibdev->leftovers;
+	struct leftover *leftover, *first = NULL;
+	unsigned int count = 0;
+
+	lockdep_assert_held(&leftovers->lock);
+
+	list_for_each_entry(leftover, &leftovers->list, node) {
+		if (leftover->context != context || leftover->group)
+			continue;
+		first = first ?: leftover;
+		leftover->context = NULL;
+		leftover->group = leftovers->groups + 1;
+		count++;
+	}
+	if (!first)
+		return;
+	if (!leftovers->closed)
+		log_closed(ibdev, first, count);
+	leftovers->closed += count;
+	leftovers->groups++;
+}
+
+/**
+ * cxib_leftovers_keep() - keep an object that was not destroyed, and what it can access
+ * @ibdev: RDMA device
+ * @context: user context of the object; NULL: unknown, so the object belongs to the device
+ * @destroy: the commands that destroy the object
+ * @pinned: what the device can access through it, zeroed; NULL: nothing. If the device is
+ *	fatal, DMA is switched off, and @pinned is left to the caller.
+ * @err: error of the command
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
+{
+	struct cxib_leftovers *leftovers = &ibdev->leftovers;
+	struct leftover *leftover;
+
+	if (cxib_command_queue_is_fatal(commands_of(ibdev))) {
+		cxib_hw_dma_off(ibdev->hw);
+		return;
+	}
+	leftover = kzalloc(sizeof(*leftover), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+	leftover->context = context;
+	leftover->destroy = *destroy;
+	leftover->is_known = cxib_command_is_refusal(err);
+	if (pinned) {
+		leftover->pinned = *pinned;
+		*pinned = (struct cxib_pinned){};
+	}
+	guard(mutex)(&leftovers->lock);
+	list_add_tail(&leftover->node, &leftovers->list);
+	if (!context)
+		disown(ibdev, NULL);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_keep);
+
+static void free_leftover(struct cxib_ibdev *ibdev, struct leftover *leftover)
+{
+	const struct cxib_pinned *pinned = &leftover->pinned;
+
+	ibdev->leftovers.closed -= !!leftover->group;
+	list_del(&leftover->node);
+	cxib_release_umem(ibdev, pinned->umem, pinned->umem_error);
+	ib_umem_release(pinned->umem_in_doubt);
+	if (pinned->dbr_page)
+		ibdev->user->unpin_record(pinned->dbr_page);
+	if (pinned->dm)
+		ibdev->user->free_dm(pinned->dm);
+	kfree(leftover);
+}
+
+static int execute(struct cxib_ibdev *ibdev, struct leftover *leftover, u16 opcode)
+{
+	__be32 in[CXIB_DESTROY_WORDS];
+	__be32 out[CXIB_DESTROY_WORDS];
+	struct cxib_command command = {
+		.in = in, .in_length = leftover->destroy.in_length,
+		.out = out, .out_length = leftover->destroy.out_length,
+		/* The first refusal was logged. */
+		.no_log = true,
+	};
+	int err;
+
+	memcpy(in, leftover->destroy.in, sizeof(in));
+	hw_cmd_in_set_opcode((void *)in, opcode);
+	err = cxib_cmd_exec(commands_of(ibdev), &command);
+	leftover->status = command.status;
+	leftover->is_known = cxib_command_is_refusal(err);
+	return err;
+}
+
+/* Returns whether the device does not have the object any more, or cannot use it: DMA is off. */
+static bool destroy_in_device(struct cxib_ibdev *ibdev, struct leftover *leftover)
+{
+	int err = 0;
+
+	if (leftover->destroy.before)
+		err = execute(ibdev, leftover, leftover->destroy.before);
+	if (!err) {
+		leftover->destroy.before = 0;
+		err = execute(ibdev, leftover, opcode_of(&leftover->destroy));
+	}
+	if (!err)
+		return true;
+	if (!cxib_command_queue_is_fatal(commands_of(ibdev)))
+		return false;
+	cxib_hw_dma_off(ibdev->hw);
+	return true;
+}
+
+enum result { RESULT_SKIPPED, RESULT_DESTROYED, RESULT_REFUSED, RESULT_UNKNOWN };
+
+static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct leftover *leftover)
+{
+	lockdep_assert_held(&ibdev->leftovers.lock);
+
+	if (!leftover->is_known || has_child(&ibdev->leftovers, leftover->context,
+					     leftover->group, &leftover->destroy))
+		return RESULT_SKIPPED;
+	if (destroy_in_device(ibdev, leftover)) {
+		free_leftover(ibdev, leftover);
+		return RESULT_DESTROYED;
+	}
+	return leftover->is_known ? RESULT_REFUSED : RESULT_UNKNOWN;
+}
+
+/*
+ * Tries each leftover of a context, or each closed one, once. Returns whether one was destroyed, so
+ * that its parents may follow. A device that does not complete a command is not asked again.
+ */
+static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+{
+	struct leftover *leftover, *next;
+	enum result result;
+	bool progress = false;
+
+	list_for_each_entry_safe(leftover, next, &ibdev->leftovers.list, node) {
+		if (leftover->context != context)
+			continue;
+		result = try_to_destroy(ibdev, leftover);
+		if (result == RESULT_UNKNOWN)
+			return false;
+		progress |= result == RESULT_DESTROYED;
+	}
+	return progress;
+}
+
+/* Those that remain go to the end of the list, so the next call tries others. */
+static void try_some_closed(struct cxib_ibdev *ibdev)
+{
+	unsigned int left = ibdev->leftovers.closed;
+	struct leftover *leftover, *next;
+	unsigned int tried = 0;
+	enum result result;
+
+	list_for_each_entry_safe(leftover, next, &ibdev->leftovers.list, node) {
+		if (!leftover->group)
+			continue;
+		if (!left-- || tried == RETRIES_MAX)
+			return;
+		result = try_to_destroy(ibdev, leftover);
+		if (result == RESULT_UNKNOWN)
+			return;
+		tried += result != RESULT_SKIPPED;
+		if (result != RESULT_DESTROYED)
+			list_move_tail(&leftover->node, &ibdev->leftovers.list);
+	}
+}
+
+/**
+ * cxib_leftovers_close() - try to destroy the leftovers of a user context that is being closed
+ * @ibdev: RDMA device
+ * @context: user context without any other object
+ *
+ * Those that firmware still refuses belong to the device from then on. Some of those that earlier
+ * contexts have left are tried, too.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_leftovers_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+{
+	guard(mutex)(&ibdev->leftovers.lock);
+	while (try_all(ibdev, context))
+		;
+	try_some_closed(ibdev);
+	disown(ibdev, context);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_close);
+
+/**
+ * cxib_leftovers_end() - free all leftovers
+ * @ibdev: RDMA device without user contexts
+ *
+ * If firmware still refuses to destroy one, DMA is switched off first, and the device is fatal, so
+ * it is reset at the end.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_leftovers_end(struct cxib_ibdev *ibdev)
+{
+	struct list_head *list = &ibdev->leftovers.list;
+	struct leftover *leftover, *next;
+
+	debugfs_remove(ibdev->leftovers.file);
+	guard(mutex)(&ibdev->leftovers.lock);
+	while (try_all(ibdev, NULL))
+		;
+	if (list_empty(list))
+		return;
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
+	list_for_each_entry_safe(leftover, next, list, node)
+		free_leftover(ibdev, leftover);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_end);
+
+static int leftovers_show(struct seq_file *file, void *unused)
+{
+	struct cxib_ibdev *ibdev = file->private;
+	const struct leftover *leftover;
+
+	guard(mutex)(&ibdev->leftovers.lock);
+	seq_printf(file, "objects of closed contexts: %u\n", ibdev->leftovers.closed);
+	list_for_each_entry(leftover, &ibdev->leftovers.list, node)
+		seq_printf(file, "%s uid %u number 0x%x: %s\n", hw_cmd_name(next_opcode(leftover)),
+			   hw_general_obj_in_cmd_hdr_get_uid((const void *)leftover->destroy.in),
+			   hw_general_obj_in_cmd_hdr_get_obj_id((const void *)leftover->destroy.in),
+			   result_of(leftover));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(leftovers);
+
+/**
+ * cxib_leftovers_debugfs() - create the debugfs file "leftovers"
+ * @ibdev: RDMA device; cxib_leftovers_end() removes the file
+ */
+void cxib_leftovers_debugfs(struct cxib_ibdev *ibdev)
+{
+	ibdev->leftovers.file = debugfs_create_file("leftovers", 0400, ibdev->hw->debugfs, ibdev,
+						    &leftovers_fops);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Leftovers: objects of user space that the device has longer than the RDMA core. Firmware has
+ * refused to destroy them when their process was gone, or the result of the destroy command is
+ * unknown. Memory that the device can access through them stays pinned and mapped until they are
+ * destroyed after all, or DMA is off.
+ *
+ * The memory stays charged as well: to the memory cgroup of the process, and to the pinned_vm of
+ * its address space. So a process cannot keep more than it could pin.
+ */
+#ifndef CXIB_VERBS_LEFTOVERS_H
+#define CXIB_VERBS_LEFTOVERS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct cxib_dbr_page;
+struct cxib_dm;
+struct cxib_ibdev;
+struct dentry;
+struct ib_ucontext;
+struct ib_umem;
+
+/* Words of the longest destroy command, MODIFY_MEMIC: both input and output. */
+#define CXIB_DESTROY_WORDS	16
+
+/**
+ * struct cxib_destroy - the commands that destroy an object
+ * @before: opcode of a command that must succeed before, with the same input; 0: none
+ * @in_length: length of @in, bytes
+ * @out_length: length of the output, bytes
+ * @in: input of the destroy command
+ */
+struct cxib_destroy {
+	u16 before;
+	u8 in_length;
+	u8 out_length;
+	__be32 in[CXIB_DESTROY_WORDS];
+};
+
+/**
+ * struct cxib_pinned - what the device can access through an object of user space
+ * @umem: user memory; or NULL
+ * @umem_error: error of the creation of another mkey for @umem; 0: none
+ * @umem_in_doubt: memory that an mkey may still map after a failed update; or NULL
+ * @dbr_page: page with the doorbell record of a queue; or NULL
+ * @dm: MEMIC; or NULL
+ */
+struct cxib_pinned {
+	struct ib_umem *umem;
+	int umem_error;
+	struct ib_umem *umem_in_doubt;
+	struct cxib_dbr_page *dbr_page;
+	struct cxib_dm *dm;
+};
+
+/**
+ * struct cxib_leftovers - leftovers of an RDMA device
+ * @lock: protects the others. Held while the commands of leftovers are executed.
+ * @list: list of struct leftover
+ * @closed: number of leftovers of closed user contexts
+ * @groups: number of user contexts that have left any
+ * @file: debugfs file
+ */
+struct cxib_leftovers {
+	struct mutex lock; /* see above */
+	struct list_head list;
+	unsigned int closed;
+	unsigned int groups;
+	struct dentry *file;
+};
+
+struct cxib_destroy cxib_destroy_object(u16 opcode, u16 uid, u32 number);
+
+void cxib_leftovers_init(struct cxib_ibdev *ibdev);
+void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err);
+int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy);
+void cxib_leftovers_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context);
+void cxib_leftovers_end(struct cxib_ibdev *ibdev);
+void cxib_leftovers_debugfs(struct cxib_ibdev *ibdev);
+
+#endif
