@@ -58,17 +58,22 @@ static void use_events(struct fixture *fixture)
 	cxib_command_queue_use_events(&fixture->queue);
 }
 
-static int run_nop(struct fixture *fixture)
+static int exec_nop(struct fixture *fixture, bool optional)
 {
 	struct hw_nop_out out;
 	struct hw_nop_in in = {};
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		.timeout_ms = SHORT_MS,
+		.timeout_ms = SHORT_MS, .optional = optional,
 	};
 
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
 	return cxib_cmd_exec(&fixture->queue, &command);
+}
+
+static int run_nop(struct fixture *fixture)
+{
+	return exec_nop(fixture, false);
 }
 
 static unsigned int slots_in(struct fixture *fixture, enum cxib_slot_state state)
@@ -503,6 +508,33 @@ static void cmd_status_maps_to_errno(struct kunit *test)
 			cxib_command_status_to_errno(HW_COMMAND_STATUS_NOT_READY));
 }
 
+/* Only firmware refuses: other failures say nothing of what the device can do. */
+static void cmd_optional_refused_returns_eremoteio(struct kunit *test)
+{
+	static const struct {
+		enum fake_fault fault;
+		int err;
+	} faults[] = {
+		{ FAKE_FAULT_NONE, 0 },
+		{ FAKE_FAULT_STATUS, -EREMOTEIO },
+		{ FAKE_FAULT_UNKNOWN_STATUS, -EREMOTEIO },
+		{ FAKE_FAULT_DELIVERY, -EREMOTEIO },
+		{ FAKE_FAULT_TOKEN, -EBADMSG },
+		{ FAKE_FAULT_LONG, -EBADMSG },
+		{ FAKE_FAULT_NEVER, -ETIMEDOUT },
+	};
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		fake_hca_fail(fixture->hca, faults[i].fault, fixture->hca->commands);
+		KUNIT_EXPECT_EQ_MSG(test, faults[i].err, exec_nop(fixture, true), "%s",
+				    fake_fault_name(faults[i].fault));
+	}
+	cxib_command_queue_set_fatal(&fixture->queue);
+	KUNIT_EXPECT_EQ(test, -EIO, exec_nop(fixture, true));
+}
+
 static void cmd_statistics_count_completions_and_timeouts(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -545,6 +577,7 @@ static struct kunit_case command_queue_cases[] = {
 	KUNIT_CASE(cmd_more_callers_than_slots_complete_by_polling),
 	KUNIT_CASE_PARAM(cmd_queue_start_checks_geometry, geometry_gen_params),
 	KUNIT_CASE(cmd_status_maps_to_errno),
+	KUNIT_CASE(cmd_optional_refused_returns_eremoteio),
 	KUNIT_CASE(cmd_statistics_count_completions_and_timeouts),
 	{}
 };

@@ -61,7 +61,7 @@ static void query_special_contexts_returns_mkeys(struct kunit *test)
 	hw_query_special_contexts_out_set_resd_lkey(scripted->out, RESD_LKEY);
 	hw_query_special_contexts_out_set_null_mkey(scripted->out, NULL_MKEY);
 	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, DUMP_FILL_MKEY);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_special_contexts(&scripted->queue, &keys));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_special_contexts(&scripted->queue, false, &keys));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
 			hw_query_special_contexts_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, RESD_LKEY, keys.resd_lkey);

@@ -154,6 +154,8 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
  *
  * Return: 0, or
  *	-EBADMSG when token or length of the output do not match the command,
+ *	-EREMOTEIO when the command is optional, and firmware reports that it was not delivered,
+ *	or any status but success,
  *	-EIO when the command was not delivered, or firmware failed,
  *	otherwise cxib_command_status_to_errno() of the status.
  */
@@ -170,6 +172,9 @@ int cxib_command_check_output(struct cxib_command_queue *queue,
 		err = copy_output(queue, slot, &entry, command);
 	if (!err)
 		err = check_status(queue, slot, command);
+	/* An errno of a status may also stand for a failure of the driver, such as -ENOMEM. */
+	if (err && err != -EBADMSG && command->optional)
+		err = -EREMOTEIO;
 	if (err)
 		memset(command->out, 0, command->out_length);
 	return err;

@@ -474,6 +474,7 @@ static void await_creations(struct cxib_command_queue *queue, u16 opcode)
  *	-ETIMEDOUT when no completion arrived, or no slot became free, in time,
  *	-EIO when the device is fatal, the command was not delivered, or firmware failed,
  *	-EBADMSG when the output is malformed,
+ *	-EREMOTEIO when the command is @optional and firmware refused it,
  *	otherwise cxib_command_status_to_errno() of the status; status and syndrome are in
  *	@command then, and in the kernel log.
  */

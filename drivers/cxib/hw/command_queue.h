@@ -203,6 +203,7 @@ struct cxib_slot_description {
  * @out_length: length of @out in bytes, at least 12
  * @timeout_ms: timeout; 0: that of the queue
  * @no_log: do not log a bad status
+ * @optional: the caller continues without the command: every refusal by firmware is -EREMOTEIO
  * @settles: destroys the object of a late completion; does not wait for other late completions
  * @status: filled: status in the output
  * @syndrome: filled: syndrome in the output
@@ -214,6 +215,7 @@ struct cxib_command {
 	size_t out_length;
 	unsigned int timeout_ms;
 	bool no_log;
+	bool optional;
 	bool settles;
 	u8 status;
 	u32 syndrome;
@@ -282,6 +284,21 @@ static inline void *cxib_command_alloc_out(struct cxib_command *command, size_t 
 #define cxib_cmd_exec_inout(queue, in, out) \
 	cxib_cmd_exec_buf((queue), &(in), sizeof(in), &(out), sizeof(out))
 
+static inline int cxib_cmd_exec_optional_buf(struct cxib_command_queue *queue, const void *in,
+					     size_t in_length, void *out, size_t out_length)
+{
+	struct cxib_command command = {
+		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
+		.optional = true,
+	};
+
+	return cxib_cmd_exec(queue, &command);
+}
+
+/* As cxib_cmd_exec_inout(), for an optional command. */
+#define cxib_cmd_exec_optional(queue, in, out) \
+	cxib_cmd_exec_optional_buf((queue), &(in), sizeof(in), &(out), sizeof(out))
+
 /* command_output.c */
 int cxib_command_check_output(struct cxib_command_queue *queue,
 			      const struct cxib_command_slot *slot, struct cxib_command *command);
@@ -293,21 +310,30 @@ void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int 
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory);
 
 /**
- * cxib_command_is_refusal() - whether firmware refused a command and still works
- * @err: what cxib_cmd_exec() returned
+ * cxib_command_is_refusal() - whether firmware refused an optional command and still works
+ * @err: what cxib_cmd_exec() returned for a command with @optional
  *
- * The caller may continue if the command is optional: its status and syndrome are logged. After a
- * timeout or bad output the device cannot be relied on.
+ * The caller may continue: status and syndrome are logged. Without memory for the command nothing
+ * is known of the device, and after a timeout or bad output it cannot be relied on.
  */
 static inline bool cxib_command_is_refusal(int err)
 {
-	return err && err != -ETIMEDOUT && err != -EBADMSG;
+	return err == -EREMOTEIO;
 }
 
-/* For commands that are optional at bring-up: a refusal is no error. */
+/* A refusal of an optional command is no error. */
 static inline int cxib_command_optional(int err)
 {
 	return cxib_command_is_refusal(err) ? 0 : err;
+}
+
+/**
+ * cxib_command_is_unknown() - whether firmware may still execute a failed command, or has done so
+ * @err: what cxib_cmd_exec() returned; the device is not fatal
+ */
+static inline bool cxib_command_is_unknown(int err)
+{
+	return err == -ETIMEDOUT || err == -EBADMSG;
 }
 
 #endif

@@ -90,6 +90,8 @@ int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi)
 /**
  * cxib_cmd_set_host_endianness() - register HOST_ENDIANNESS: sets the host's byte order
  * @queue: command queue of a physical function
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
 {
@@ -107,17 +109,23 @@ int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
 	hw_access_register_in_set_register_id(&in.head, HW_REGISTER_HOST_ENDIANNESS);
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		hw_register_host_endianness_set_he(&in.data, HW_REGISTER_HOST_ENDIAN_BIG);
-	return cxib_cmd_exec_inout(queue, in, out);
+	return cxib_cmd_exec_optional(queue, in, out);
 }
 
+/* The driver works without the features of other pages than the first. */
 static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 		      enum cxib_cap_mode mode, struct hw_query_hca_cap_out *out)
 {
 	struct hw_query_hca_cap_in in = {};
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = out, .out_length = sizeof(*out),
+		.optional = type != HW_HCA_CAP_TYPE_GENERAL,
+	};
 
 	hw_query_hca_cap_in_set_opcode(&in, HW_CMD_QUERY_HCA_CAP);
 	hw_query_hca_cap_in_set_op_mod(&in, type << 1 | mode);
-	return cxib_cmd_exec_inout(queue, in, *out);
+	return cxib_cmd_exec(queue, &command);
 }
 
 /**
@@ -142,10 +150,32 @@ int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_general_caps);
 
 /**
+ * cxib_cmd_query_general_2_caps() - QUERY_HCA_CAP: reads the second general page
+ * @queue: command queue of a device with hca_cap_2
+ * @caps: output: current values
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
+ */
+int cxib_cmd_query_general_2_caps(struct cxib_command_queue *queue, struct hw_cmd_hca_cap_2 *caps)
+{
+	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = query_caps(queue, HW_HCA_CAP_TYPE_GENERAL_2, CXIB_CAP_CURRENT, out);
+	*caps = *hw_query_hca_cap_out_get_capability_cmd_hca_cap_2(out);
+	kvfree(out);
+	return err;
+}
+
+/**
  * cxib_cmd_query_atomic_caps() - QUERY_HCA_CAP: reads the atomic page
  * @queue: command queue of a device with atomic operations
  * @mode: maximum or current values
  * @caps: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			       struct hw_atomic_caps *caps)
@@ -167,6 +197,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_atomic_caps);
  * @queue: command queue of a device with ODP
  * @mode: maximum or current values
  * @caps: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			    struct hw_odp_cap *caps)
@@ -186,6 +218,8 @@ int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
  * cxib_cmd_query_memic_caps() - QUERY_HCA_CAP: reads the MEMIC page
  * @queue: command queue of a device with device memory
  * @caps: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
 			      struct hw_device_mem_cap *caps)
@@ -205,10 +239,15 @@ static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 		    struct hw_set_hca_cap_in *in)
 {
 	struct hw_set_hca_cap_out out;
+	struct cxib_command command = {
+		.in = in, .in_length = sizeof(*in),
+		.out = &out, .out_length = sizeof(out),
+		.optional = type != HW_HCA_CAP_TYPE_GENERAL,
+	};
 
 	hw_set_hca_cap_in_set_opcode(in, HW_CMD_SET_HCA_CAP);
 	hw_set_hca_cap_in_set_op_mod(in, type << 1);
-	return cxib_cmd_exec_inout(queue, *in, out);
+	return cxib_cmd_exec(queue, &command);
 }
 
 /**
@@ -234,6 +273,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_general_caps);
  * cxib_cmd_set_atomic_caps() - SET_HCA_CAP: sets the atomic page
  * @queue: command queue, before INIT_HCA
  * @caps: the whole page
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps)
 {
@@ -253,6 +294,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_atomic_caps);
  * cxib_cmd_set_odp_caps() - SET_HCA_CAP: sets the ODP page
  * @queue: command queue, before INIT_HCA
  * @caps: the whole page
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps)
 {
@@ -298,6 +341,8 @@ int cxib_cmd_teardown_hca(struct cxib_command_queue *queue)
  * cxib_cmd_set_driver_version() - SET_DRIVER_VERSION: reports the driver to management tools
  * @queue: command queue of a device with driver_version
  * @version: version; truncated to 63 characters
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version)
 {
@@ -306,7 +351,7 @@ int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *ve
 
 	hw_set_driver_version_in_set_opcode(&in, HW_CMD_SET_DRIVER_VERSION);
 	strscpy((char *)hw_set_driver_version_in_driver_version(&in), version, 64);
-	return cxib_cmd_exec_inout(queue, in, out);
+	return cxib_cmd_exec_optional(queue, in, out);
 }
 
 /* The board id is logged, so characters that are not printable must be filtered. */
@@ -323,6 +368,8 @@ static void copy_board_id(char *text, const u8 *bytes)
  * cxib_cmd_query_adapter() - QUERY_ADAPTER: reads vendor and board id
  * @queue: command queue
  * @adapter: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter)
 {
@@ -332,7 +379,7 @@ int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter
 	int err;
 
 	hw_query_adapter_in_set_opcode(&in, HW_CMD_QUERY_ADAPTER);
-	err = cxib_cmd_exec_inout(queue, in, out);
+	err = cxib_cmd_exec_optional(queue, in, out);
 	block = hw_query_adapter_out_get_query_adapter_struct(&out);
 	adapter->vendor_oui = hw_query_adapter_param_block_get_ieee_vendor_id(block);
 	copy_board_id(adapter->board_id, hw_query_adapter_param_block_get_vsd_contd_psid(block));

@@ -54,6 +54,7 @@ int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue);
 int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 				struct hw_cmd_hca_cap *caps);
 int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps);
+int cxib_cmd_query_general_2_caps(struct cxib_command_queue *queue, struct hw_cmd_hca_cap_2 *caps);
 int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			       struct hw_atomic_caps *caps);
 int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);

@@ -187,18 +187,20 @@ static void fill_context(const struct cxib_eq *eq, u64 events,
 }
 
 static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands,
-			    u64 events)
+			    const struct cxib_eq_attr *attr)
 {
 	size_t pages = DIV_ROUND_UP(ring_size(eq), DEVICE_PAGE);
 	struct hw_create_eq_out out;
 	struct hw_create_eq_in *in;
-	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	struct cxib_command command = {
+		.out = &out, .out_length = sizeof(out), .optional = attr->optional,
+	};
 	int err;
 
 	in = cxib_command_alloc_in(&command, struct_size(in, pas, pages));
 	if (!in)
 		return -ENOMEM;
-	fill_context(eq, events, in, pages);
+	fill_context(eq, attr->events, in, pages);
 	err = cxib_cmd_exec(commands, &command);
 	eq->eqn = hw_create_eq_out_get_eq_number(&out);
 	kvfree(in);
@@ -251,7 +253,8 @@ static void init_eq(struct cxib_eq *eq, struct cxib_bus *bus,
  * @attr: attributes of the EQ
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOMEM, an error of a command or of request_irq.
+ * Return: 0, -ENOMEM, -EREMOTEIO when firmware refuses an optional EQ, another error of a
+ * command or of request_irq.
  */
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 		   struct cxib_command_queue *commands, struct cxib_event_sink *sink,
@@ -263,7 +266,9 @@ int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 	err = allocate_ring(eq);
 	if (err)
 		return err;
-	err = create_in_device(eq, commands, attr->events);
+	err = create_in_device(eq, commands, attr);
+	if (cxib_command_is_refusal(err))
+		cxib_eq_free(eq);
 	if (err)
 		return err;
 	err = bus->ops->request_irq(bus, eq->vector, attr->cpu, handle_interrupt, eq->name, eq);

@@ -63,6 +63,7 @@ struct cxib_eq {
  * @log_size: log2 of the number of EQEs, at least 6
  * @events: bit n: the EQ gets events of type n; 0 for a completion EQ
  * @workqueue: where events are dispatched; NULL: in the interrupt
+ * @optional: the caller continues without the EQ if firmware refuses it
  */
 struct cxib_eq_attr {
 	const char *name;
@@ -72,6 +73,7 @@ struct cxib_eq_attr {
 	unsigned int log_size;
 	u64 events;
 	struct workqueue_struct *workqueue;
+	bool optional;
 };
 
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,

@@ -238,6 +238,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 		.vector = CXIB_SHARED_VECTORS + index,
 		.cpu = vector_cpu(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
+		.optional = index,
 	};
 	char purpose[16];
 
@@ -249,7 +250,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
  * cxib_hw_create_comp_eqs() - creates the completion EQs
  * @hw: device with vectors
  *
- * If firmware rejects one after the first, the device has fewer.
+ * If firmware refuses one after the first, the device has fewer.
  *
  * Return: 0, -ENOMEM or the error of cxib_eq_create().
  */
@@ -265,7 +266,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 		return -ENOMEM;
 	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
 		err = create_completion_eq(hw, hw->completion_eq_count);
-		if (hw->completion_eq_count && cxib_command_is_refusal(err))
+		if (cxib_command_is_refusal(err))
 			return 0;
 		if (err) {
 			cxib_hw_destroy_comp_eqs(hw);

@@ -140,20 +140,26 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
 /**
  * cxib_cmd_query_special_contexts() - QUERY_SPECIAL_CONTEXTS: reads the mkeys of the device itself
  * @queue: command queue
+ * @optional: the caller continues without the mkeys
  * @keys: output
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().
  */
-int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue,
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, bool optional,
 				    struct cxib_special_keys *keys)
 {
 	struct hw_query_special_contexts_in in = {};
 	struct hw_query_special_contexts_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = &out, .out_length = sizeof(out),
+		.optional = optional,
+	};
 	int err;
 
 	hw_query_special_contexts_in_set_opcode(&in, HW_CMD_QUERY_SPECIAL_CONTEXTS);
-	err = cxib_cmd_exec_inout(queue, in, out);
+	err = cxib_cmd_exec(queue, &command);
 	if (err)
 		return err;
 	keys->resd_lkey = hw_query_special_contexts_out_get_resd_lkey(&out);
@@ -166,12 +172,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_special_contexts);
 /**
  * cxib_cmd_query_mkey() - QUERY_MKEY: reads the context of an mkey
  * @queue: command queue
- * @key: mkey; need not exist, and errors are not logged
+ * @key: mkey; need not exist, and a refusal is not logged
  * @out: output: the context, followed by the translation, truncated to @length
  * @length: size of @out, bytes; at least sizeof(*out)
  *
  * Context: process context, may sleep.
- * Return: as cxib_cmd_exec().
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 			size_t length)
@@ -180,7 +186,7 @@ int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_que
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = out, .out_length = length,
-		.no_log = true,
+		.no_log = true, .optional = true,
 	};
 
 	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);

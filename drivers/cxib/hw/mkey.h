@@ -84,7 +84,7 @@ struct cxib_special_keys {
 
 int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 			 u32 *key);
-int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue,
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, bool optional,
 				    struct cxib_special_keys *keys);
 int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 			size_t length);

@@ -163,24 +163,36 @@ int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
 
-/* Writes (@write) or reads a register with the layout of @data. */
-static int access_register(struct cxib_command_queue *queue, u32 number, bool write, void *data,
-			   size_t length)
+enum access {
+	ACCESS_READ,
+	ACCESS_READ_OPTIONAL,
+	ACCESS_WRITE,
+};
+
+/* Reads or writes the register with the layout of @data. */
+static int access_register(struct cxib_command_queue *queue, u32 number, enum access access,
+			   void *data, size_t length)
 {
 	struct hw_access_register_out *out;
 	struct hw_access_register_in *in;
+	struct cxib_command command = {
+		.in_length = sizeof(*in) + length, .out_length = sizeof(*out) + length,
+		.optional = access == ACCESS_READ_OPTIONAL,
+	};
 	int err = -ENOMEM;
 
 	in = kzalloc(struct_size(in, register_data, length / sizeof(u32)), GFP_KERNEL);
 	out = kzalloc(struct_size(out, register_data, length / sizeof(u32)), GFP_KERNEL);
 	if (in && out) {
 		hw_access_register_in_set_opcode(in, HW_CMD_ACCESS_REGISTER);
-		hw_access_register_in_set_op_mod(in, write ? HW_ACCESS_REGISTER_OP_MOD_WRITE :
-							     HW_ACCESS_REGISTER_OP_MOD_READ);
+		hw_access_register_in_set_op_mod(in, access == ACCESS_WRITE ?
+						     HW_ACCESS_REGISTER_OP_MOD_WRITE :
+						     HW_ACCESS_REGISTER_OP_MOD_READ);
 		hw_access_register_in_set_register_id(in, number);
 		memcpy(in->register_data, data, length);
-		err = cxib_cmd_exec_buf(queue, in, sizeof(*in) + length, out,
-					sizeof(*out) + length);
+		command.in = in;
+		command.out = out;
+		err = cxib_cmd_exec(queue, &command);
 		memcpy(data, out->register_data, length);
 	}
 	kfree(out);
@@ -201,7 +213,7 @@ int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, str
 
 	hw_ptys_reg_set_local_port(&data, port);
 	hw_ptys_reg_set_proto_mask(&data, HW_PTYS_PROTO_MASK_IB);
-	err = access_register(queue, HW_REGISTER_PTYS, false, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PTYS, ACCESS_READ, &data, sizeof(data));
 	link->width = hw_ptys_reg_get_ib_link_width_oper(&data);
 	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
 	return err;
@@ -220,7 +232,7 @@ int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, str
 	int err;
 
 	hw_pmtu_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PMTU, false, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PMTU, ACCESS_READ, &data, sizeof(data));
 	mtu->maximum = hw_pmtu_reg_get_max_mtu(&data);
 	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
 	return err;
@@ -232,6 +244,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pmtu);
  * @queue: command queue
  * @port: port number
  * @vls: output: enum hw_vl_count
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls)
 {
@@ -239,7 +253,7 @@ int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32
 	int err;
 
 	hw_pvlc_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PVLC, false, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PVLC, ACCESS_READ_OPTIONAL, &data, sizeof(data));
 	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
 	return err;
 }
@@ -249,12 +263,15 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pvlc);
  * cxib_cmd_query_node_desc() - register NODE_DESC: reads the node description
  * @queue: command queue
  * @text: output; not NUL-terminated at full length
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
-	int err = access_register(queue, HW_REGISTER_NODE_DESC, false, &data, sizeof(data));
+	int err = access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_READ_OPTIONAL, &data,
+				  sizeof(data));
 
 	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
 	return err;
@@ -272,7 +289,7 @@ int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 	struct hw_set_node_in data = {};
 
 	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
-	return access_register(queue, HW_REGISTER_NODE_DESC, true, &data, sizeof(data));
+	return access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_WRITE, &data, sizeof(data));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
 
@@ -317,6 +334,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_mad_ifc);
  * cxib_cmd_alloc_q_counter() - ALLOC_Q_COUNTER: allocates a Q counter set
  * @queue: command queue
  * @set: output: counter set id
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
 int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
 {
@@ -325,7 +344,7 @@ int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
 	int err;
 
 	hw_alloc_q_counter_in_set_opcode(&in, HW_CMD_ALLOC_Q_COUNTER);
-	err = cxib_cmd_exec_inout(queue, in, out);
+	err = cxib_cmd_exec_optional(queue, in, out);
 	*set = hw_alloc_q_counter_out_get_counter_set_id(&out);
 	return err;
 }

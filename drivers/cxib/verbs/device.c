@@ -344,7 +344,7 @@ static int query_special_keys(struct cxib_ibdev *ibdev)
 
 	if (!caps->umr_ptr_rlky && !caps->dump_fill_mkey)
 		return 0;
-	err = cxib_cmd_query_special_contexts(commands_of(ibdev), &keys);
+	err = cxib_cmd_query_special_contexts(commands_of(ibdev), true, &keys);
 	if (err)
 		return cxib_command_optional(err);
 	if (caps->dump_fill_mkey)

@@ -57,7 +57,7 @@ static void free_kept(struct cxib_kept *kept)
  */
 bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err)
 {
-	return err && (!cxib_command_is_refusal(err) ||
+	return err && (cxib_command_is_unknown(err) ||
 		       cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 

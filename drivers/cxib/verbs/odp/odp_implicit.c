@@ -90,7 +90,7 @@ static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	int err;
 
 	if (!ibdev->hw->caps.mem_page_fault) {
-		err = cxib_cmd_query_special_contexts(commands_of(ibdev), &keys);
+		err = cxib_cmd_query_special_contexts(commands_of(ibdev), false, &keys);
 		if (!err)
 			parent->null_mkey = keys.null_mkey;
 		return err;
