@@ -225,7 +225,7 @@ class Needs(CheckTest):
 class LongForms(CheckTest):
     """A checkout of its own whose commit the test decides."""
 
-    STEPS = "fast|quick|true\nlong|one|echo one >>{0}\nlong|two|echo two >>{0}; [ ! -e {1} ]\n"
+    STEPS = "fast|quick|echo quick >>{0}\nlong|one|echo one >>{0}\nlong|two|echo two >>{0}; [ ! -e {1} ]\n"
 
     def setUp(self) -> None:
         super().setUp()
@@ -259,28 +259,32 @@ class LongForms(CheckTest):
 
     def test_goes_on_behind_what_has_passed(self) -> None:
         self.broken.touch()
-        self.assertEqual(self.long(), ["one", "two"])
+        self.assertEqual(self.long(), ["one", "quick", "two"])
         self.broken.unlink()
         self.assertEqual(self.long(), ["two"])
-        self.assertIn("1 long steps have passed on this commit before", self.last.stdout)
+        self.assertIn("2 steps have passed on this commit before", self.last.stdout)
         self.assertEqual(self.long(), [])
         self.assertEqual(self.last.returncode, 0)
+
+    def test_other_levels_run_all_of_their_steps_again(self) -> None:
+        self.long()
+        self.assertEqual(self.long("--level", "check"), ["quick"])
 
     def test_another_commit_is_tested_again(self) -> None:
         self.long()
         self.commit()
-        self.assertEqual(self.long(), ["one", "two"])
+        self.assertEqual(self.long(), ["one", "quick", "two"])
 
     def test_checkout_with_changes_is_tested_again_and_leaves_no_record(self) -> None:
         self.long()
         self.script.write_bytes(CHECK.read_bytes() + b"\n")
-        self.assertEqual(self.long(), ["one", "two"])
+        self.assertEqual(self.long(), ["one", "quick", "two"])
         self.git("commit", "--quiet", "--all", "--message", "changed")
-        self.assertEqual(self.long(), ["one", "two"])
+        self.assertEqual(self.long(), ["one", "quick", "two"])
 
     def test_all_is_tested_again_where_that_is_asked_for(self) -> None:
         self.long()
-        self.assertEqual(self.long("--again"), ["one", "two"])
+        self.assertEqual(self.long("--again"), ["one", "quick", "two"])
         self.assertEqual(self.long("--only", "one"), ["one"])
 
 
