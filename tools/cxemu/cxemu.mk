@@ -17,7 +17,7 @@ cxemu_lock = mkdir -p $(dir $(CXEMU_BUILD)) && flock $(dir $(CXEMU_BUILD)).cxemu
 
 cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja -DCXEMU_UNITY=$(CXEMU_UNITY)
 
-.PHONY: cxemu cxemu-tests cxemu-connections cxemu-fuzz
+.PHONY: cxemu cxemu-tests cxemu-connections cxemu-fuzz cxemu-single-files
 
 cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
@@ -33,6 +33,12 @@ cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=co
 	@$(cxemu_configure_sanitized)
 	@$(cxemu_build_sanitized) $(if $(ROOM),--target cxemu_$(ROOM)_tests)
 	@$(CXEMU_EXEC) ctest --test-dir $(cxemu_sanitized) --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
+
+# Not optimized: what counts is that each file compiles, whatever stands before it in a batch of CXEMU_UNITY.
+cxemu-single-files: ## compile each file of the emulated HCA by itself, which finds the headers that it forgot to include
+	@$(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja -B $(CXEMU_BUILD)-single-files --log-level=NOTICE \
+	    -DCXEMU_UNITY=OFF -DCXEMU_PRECOMPILE=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-single-files -j $(CXEMU_JOBS) -- -k 0
 
 cxemu-connections: ## random connections against a model of the specification, CXEMU_TRANSPORT_SEEDS= of them
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
