@@ -35,34 +35,28 @@ def available() -> bool:
     return (FAULTS / "failslab" / "require-start").exists()
 
 
-def functions() -> list[tuple[int, str]]:
-    """Address and name of every function of the kernel, those of modules as "name [module]"."""
-    lines = pathlib.Path("/proc/kallsyms").read_text().splitlines()
-    found = (re.fullmatch(r"(\w+) [tT] (\S+)(?:\s+(\[\w+\]))?", line) for line in lines)
-    return sorted((int(match[1], 16), f"{match[2]} {match[3] or ''}".strip()) for match in found if match)
-
-
-def driver_text() -> tuple[int, int]:
-    """Where the code of the driver begins and ends in memory."""
-    addresses = [address for address, name in functions() if name.endswith(" [cxib]")]
-    return addresses[0], addresses[-1] + 1
-
-
-def rejected_text() -> tuple[int, int]:
-    addresses = [address for address, _ in functions()]
-    start = next(address for address, name in functions() if name.split()[0] == REJECTED)
-    return start, next(address for address in addresses if address > start)
+def texts() -> dict[str, tuple[int, int]]:
+    """Where the code of the driver, and of the function whose allocations are not counted, begins and ends in memory."""
+    # A kernel that checks itself has a quarter of a million symbols, and takes seconds for their list.
+    symbols = pathlib.Path("/proc/kallsyms").read_bytes()
+    found = [(int(address, 16), name.decode(), module.decode())
+             for address, name, module in re.findall(rb"(?m)^(\w+) [tT] (\S+)\t\[(cxib|ib_core)\]$", symbols)]
+    driver = [address for address, _, module in found if module == "cxib"]
+    start = next(address for address, name, _ in found if name == REJECTED)
+    end = min(address for address, _, module in found if module == "ib_core" and address > start)
+    return {"driver": (min(driver), max(driver) + 1), "rejected": (start, end)}
 
 
 def count_only(kind: str) -> None:
     """From now on allocations of this kind are counted, if the driver asks for them, and nothing else."""
-    driver, rejected = driver_text(), rejected_text()
+    text = texts()
     for other in KINDS:
         directory = FAULTS / other
         if not directory.exists():
             continue
-        start, end = driver if other == kind else NOWHERE
-        values = {"require-start": start, "require-end": end, "reject-start": rejected[0], "reject-end": rejected[1],
+        start, end = text["driver"] if other == kind else NOWHERE
+        reject_start, reject_end = text["rejected"]
+        values = {"require-start": start, "require-end": end, "reject-start": reject_start, "reject-end": reject_end,
                   "stacktrace-depth": DEPTHS.get(other, 1), "probability": 0, "verbose": 0,
                   "ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": 0}
         for name, value in values.items():

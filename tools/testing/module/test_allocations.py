@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every allocation of a probe fails in turn: nothing is left of it, the log says why, and the next probe works.
 
-CXIB_ALLOCATIONS is how many are tried of each kind, spread over the probe; without it, all are. The lab looks for
-leaked memory and DMA mappings at the end.
+CXIB_ALLOCATIONS is how many are tried of each kind, spread over the probe; without it, all are. The first one of a kind
+is always reached, a later one may be missing in another probe. The lab looks for leaked memory and DMA mappings at the end.
 """
 
 import os
@@ -15,6 +15,8 @@ from guest import driver_of
 from hca import HcaTest, spread
 
 SAMPLE = int(os.environ.get("CXIB_ALLOCATIONS", "0"))
+REASONS = "bring-up failed at step|cannot |BAR 0 .* in use|RDMA device: (allocation|registration) failed"
+"""How the driver begins the last thing that it says of a probe that has failed."""
 
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
@@ -44,13 +46,14 @@ class FailingAllocations(HcaTest):
         """Returns whether the device came up nevertheless."""
         self.log_before = guest.kernel_log()
         outcome = self.probe(number)
+        self.reached += outcome.allocations == number
         came_up = driver_of(self.hca) == "cxib"
         if came_up:
             guest.unbind(self.hca)
         else:
             self.assertIn(outcome.error, ("Cannot allocate memory", "No such device", "Device or resource busy"))
             self.assert_logged(rf"cxib {self.hca.name}: \S+ .*\w+")
-            self.assert_logged(rf"{self.hca.name}: (bring-up failed at step|cannot |no memory for|BAR 0 .* in use)")
+            self.assert_logged(rf"{self.hca.name}: ({REASONS})")
         self.assert_nothing_is_left()
         return came_up
 
@@ -58,13 +61,15 @@ class FailingAllocations(HcaTest):
         failing_allocations.count_only(kind)
         total = self.probe(failing_allocations.MOST).allocations
         guest.unbind(self.hca)
-        survived = tried = 0
+        self.reached = survived = tried = 0
         for number in spread(total, SAMPLE):
             with self.subTest(kind=kind, number=number, of=total):
                 tried += 1
                 survived += self.assert_survives(number)
         print(f"{kind}: {total} allocations, {tried} made to fail, the device came up nevertheless {survived} times")
-        self.assertLess(survived, tried)
+        self.assertGreater(self.reached, 0)
+        if not SAMPLE:
+            self.assertLess(survived, tried)
         self.assertEqual(guest.bind_error(self.hca), "")
         guest.unbind(self.hca)
         self.assert_device_has_nothing(0)
