@@ -284,9 +284,63 @@ static void bring_up_failed_allocation_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_GT(test, number, BRING_UP_MIN);
 }
 
+static void destroy_queue(void *data)
+{
+	cxib_command_queue_destroy(data);
+}
+
+/* A device with a second general page, of which the driver uses 0x10000, and with ODP. */
+static struct cxib_command_queue *create_queue(struct kunit *test)
+{
+	struct cxib_command_queue *queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+	struct fake_hca *hca = fake_hca_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	hca->asynchronous = true;
+	hw_cmd_hca_cap_set_hca_cap_2(hca->current_caps, 1);
+	hw_cmd_hca_cap_2_set_max_num_eqs_24b(&hca->general_2, 0x10000);
+	hw_cmd_hca_cap_set_pg(hca->current_caps, 1);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(queue, &hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queue, queue));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(queue));
+	return queue;
+}
+
+/*
+ * The driver works without optional pages, but only if the device refuses them. -ENOMEM is also the
+ * errno of a status. kvmalloc() can succeed after a failed kmalloc().
+ */
+static void caps_failed_allocation_loses_no_optional_page(struct kunit *test)
+{
+	struct cxib_command_queue *queue = create_queue(test);
+	struct cxib_device_caps caps;
+	unsigned int number = 0, refused = 0;
+	bool failed;
+	int err;
+
+	skip_unless_allocations_can_fail(test);
+	do {
+		caps = (struct cxib_device_caps){};
+		fail_allocation(++number);
+		err = cxib_device_caps_configure(queue, &caps);
+		failed = !allocations_left();
+		fail_allocation(0);
+		refused += !!err;
+		if (err)
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+		if (err)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, 0x10000, caps.max_num_eqs, "allocation %u", number);
+		KUNIT_EXPECT_EQ_MSG(test, 1, caps.pg, "allocation %u", number);
+	} while (failed);
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_GT(test, refused, 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(cmd_failed_allocation_returns_enomem, action_gen_params),
 	KUNIT_CASE(bring_up_failed_allocation_returns_enomem),
+	KUNIT_CASE(caps_failed_allocation_loses_no_optional_page),
 	{}
 };
 

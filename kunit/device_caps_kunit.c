@@ -83,6 +83,27 @@ static void caps_queue_sizes_limited_by_wqe_counter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_wq_sz, LOG_WQES);
 }
 
+static void caps_max_num_eqs_24b_overrides_max_num_eqs(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct fake_hca *hca = fixture->hca;
+
+	hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, 5);
+	/* Without hca_cap_2 the page is not read. */
+	hw_cmd_hca_cap_2_set_max_num_eqs_24b(&hca->general_2, 0x10000);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 5);
+
+	hw_cmd_hca_cap_set_hca_cap_2(hca->current_caps, 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 0x10000);
+
+	/* 0 means that the first page has the number. */
+	hw_cmd_hca_cap_2_set_max_num_eqs_24b(&hca->general_2, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 5);
+}
+
 static void caps_optional_type_refused_continues(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -90,6 +111,7 @@ static void caps_optional_type_refused_continues(struct kunit *test)
 
 	hw_cmd_hca_cap_set_atomic(fixture->hca->current_caps, 1);
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
+	hw_cmd_hca_cap_set_hca_cap_2(fixture->hca->current_caps, 1);
 	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	count = fixture->hca->commands;
 	/* SET_HCA_CAP of the general ones is needed only once. */
@@ -287,6 +309,7 @@ static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(caps_decode_stores_device_values),
 	KUNIT_CASE(caps_configure_sets_wanted_values),
 	KUNIT_CASE(caps_queue_sizes_limited_by_wqe_counter),
+	KUNIT_CASE(caps_max_num_eqs_24b_overrides_max_num_eqs),
 	KUNIT_CASE(caps_optional_type_refused_continues),
 	KUNIT_CASE(caps_configure_limited_by_maximum),
 	KUNIT_CASE(caps_unchanged_skips_set_hca_cap),

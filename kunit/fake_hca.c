@@ -274,6 +274,9 @@ static u8 run_query_caps(struct fake_hca *hca, const struct execution *execution
 		memcpy(hw_query_hca_cap_out_capability_cmd_hca_cap(execution->out),
 		       current_ones ? hca->current_caps : hca->maximum, sizeof(*hca->maximum));
 		return HW_COMMAND_STATUS_OK;
+	case HW_HCA_CAP_TYPE_GENERAL_2:
+		*hw_query_hca_cap_out_capability_cmd_hca_cap_2(execution->out) = hca->general_2;
+		return HW_COMMAND_STATUS_OK;
 	case HW_HCA_CAP_TYPE_ODP:
 		*hw_query_hca_cap_out_capability_odp_cap(execution->out) = hca->odp;
 		return HW_COMMAND_STATUS_OK;

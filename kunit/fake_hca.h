@@ -132,6 +132,7 @@ struct fake_irq {
  * @empty_outputs: number of RETURN_PAGES commands that return no pages
  * @maximum: maximum capabilities
  * @current_caps: current capabilities
+ * @general_2: second general page
  * @odp: ODP capabilities; after SET_HCA_CAP those that the driver has set
  * @eqs: EQs by number
  * @irqs: handlers by vector
@@ -181,6 +182,7 @@ struct fake_hca {
 	unsigned int empty_outputs;
 	struct hw_cmd_hca_cap *maximum;
 	struct hw_cmd_hca_cap *current_caps;
+	struct hw_cmd_hca_cap_2 general_2;
 	struct hw_odp_cap odp;
 	struct fake_eq eqs[FAKE_EQS];
 	struct fake_irq irqs[FAKE_VECTORS];

@@ -160,6 +160,7 @@ static const struct capability general[] = {
 	CAPABILITY(umr_indirect_mkey_disabled),
 	CAPABILITY(umr_modify_atomic_disabled),
 	CAPABILITY(go_back_n),
+	CAPABILITY(hca_cap_2),
 	CAPABILITY(max_num_eqs),
 	CAPABILITY(device_frequency_khz),
 	CAPABILITY(qp_packet_based),
@@ -255,6 +256,20 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	if (err || !memcmp(wanted, configured, sizeof(*wanted)))
 		return err;
 	return cxib_cmd_set_general_caps(queue, wanted);
+}
+
+/* Devices with many EQs have their number in the second page, which overrides that of the first. */
+static int query_general_2(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_cmd_hca_cap_2 page;
+	int err;
+
+	if (!caps->hca_cap_2)
+		return 0;
+	err = cxib_cmd_query_general_2_caps(queue, &page);
+	if (!err && hw_cmd_hca_cap_2_get_max_num_eqs_24b(&page))
+		caps->max_num_eqs = hw_cmd_hca_cap_2_get_max_num_eqs_24b(&page);
+	return cxib_command_optional(err);
 }
 
 /* Configures host byte order for 8-byte operands, if supported. */
@@ -470,6 +485,8 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	if (!pages)
 		return -ENOMEM;
 	err = configure_general(queue, pages, caps);
+	if (!err)
+		err = query_general_2(queue, caps);
 	if (!err)
 		err = configure_atomic(queue, caps);
 	if (!err)

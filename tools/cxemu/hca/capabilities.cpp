@@ -156,8 +156,12 @@ void Capabilities::apply_settings(const HcaSettings& settings) {
     fix("uar_sz", std::bit_width(std::max(settings.bar_size / mebibyte, std::uint64_t{1})) - 1U);
     if (settings.command_checksums)
         store(general_, hwtab::cmd_hca_cap, {"cmdif_checksum", 3, 3});
-    for (const auto& [field, value] : settings.overrides)
-        fix(field, value);
+    for (const auto& [field, value] : settings.overrides) {
+        if (hwtab::cmd_hca_cap.find(field) != nullptr)
+            fix(field, value);
+        else
+            store(general_2_, hwtab::cmd_hca_cap_2, {field, value, value});
+    }
 }
 
 /// MEMIC occupies the end of the BAR; in a BAR that is too small the device has none.

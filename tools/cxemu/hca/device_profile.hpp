@@ -70,7 +70,7 @@ struct HcaSettings {
     PageDemand pages;
     bool command_checksums = false; ///< sign and verify mailboxes from the start
     bool write_combining = false;   ///< the processors of the host combine writes
-    /// Overrides of the profile: general page, name = value for both maximum and current.
+    /// Overrides of the profile: general pages, name = value for both maximum and current.
     std::vector<std::pair<std::string, std::uint64_t>> overrides;
 
     [[nodiscard]] std::uint16_t device_id() const {

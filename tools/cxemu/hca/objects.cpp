@@ -42,11 +42,15 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
     return {first, size > first ? size - first : 0};
 }
 
-/// The limit of the function may be lower than that of the device (max_num_eqs; 0: no limit).
+/// The limit of the function may be lower than that of the device (max_num_eqs; 0: no limit). The
+/// field of the second general page has more bits and precedence.
 NumberRange event_queue_numbers(const Capabilities& capabilities) {
     NumberRange numbers =
         up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
-    if (const auto max = capabilities.current<"max_num_eqs">(); max != 0)
+    auto max = capabilities.current<"max_num_eqs">();
+    if (const auto wide = capabilities.general_2<"max_num_eqs_24b">(); wide != 0)
+        max = wide;
+    if (max != 0)
         numbers.capacity =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(numbers.capacity, max));
     return numbers;

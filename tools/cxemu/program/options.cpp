@@ -49,6 +49,8 @@ std::expected<void, std::string> choose_model(const HcaOptions& own, const HcaOp
 
 std::expected<void, std::string> check_capability(const std::string& name, std::uint64_t value) {
     const hwtab::Field* field = hwtab::cmd_hca_cap.find(name);
+    if (field == nullptr)
+        field = hwtab::cmd_hca_cap_2.find(name);
     if (field == nullptr || field->is_structured() || field->count != 1)
         return std::unexpected(fmt::format("there is no capability \"{}\"", name));
     if (field->width < 64 && (value >> field->width) != 0)

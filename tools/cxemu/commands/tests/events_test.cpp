@@ -149,5 +149,17 @@ TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
 }
 
+TEST_F(EventCommandsTest, TheSecondPageHasPrecedenceForTheNumberOfQueues) {
+    auto settings = Bench::with_capability("max_num_eqs", 1);
+    settings.overrides.emplace_back("max_num_eqs_24b", 2);
+    Bench small(settings);
+    for (int i = 0; i < 2; ++i)
+        small.make_event_queue();
+    Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));
+    call.in().set<"eq_context_entry.uar_page">(small.uar().number());
+    call.in().set_at<"pas">(0, small.allocate(4096));
+    EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
+}
+
 } // namespace
 } // namespace cxemu::commands
