@@ -462,6 +462,106 @@ static void walk_klms_ksm_uses_page_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, half, ranges.range[0].length);
 }
 
+/* QUERY_MKEY returns at least two KLMs: mlx5_ifc.h, query_mkey_out. */
+#define KLMS_INLINE	2
+#define NUM_KLMS	400
+#define KLM_BUDGET	20
+
+/* The KLM with index i covers 4 KiB and has mkey i << 8 and address i << 16. */
+static struct scripted_hca *create_klm_mkey(struct kunit *test, enum hw_mkey_access_mode mode)
+{
+	struct scripted_hca *scripted = scripted_hca_create(test);
+	struct hw_mkc *context = hw_query_mkey_out_memory_key_mkey_entry(scripted->out);
+	struct hw_klm *klms = (void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(scripted->out);
+	unsigned int i;
+
+	hw_mkc_set_access_mode_1_0(context, mode);
+	hw_mkc_set_access_mode_4_2(context, mode >> 2);
+	hw_mkc_set_log_page_size(context, 12);
+	hw_mkc_set_translations_octword_size(context, NUM_KLMS);
+	for (i = 0; i < NUM_KLMS; i++)
+		hw_klm_pack(&klms[i], SZ_4K, i << 8, i << 16);
+	return scripted;
+}
+
+/* Length of an output with @count KLMs. */
+static size_t klm_output(size_t count)
+{
+	return sizeof(struct hw_query_mkey_out) + (count - KLMS_INLINE) * sizeof(struct hw_klm);
+}
+
+/* The range is in the KLMs 9 and 10. */
+static void walk_mkey_ksm_reads_no_klm_behind_range(struct kunit *test)
+{
+	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
+	struct ranges ranges = {};
+	size_t budget = 1000;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0x9800, SZ_4K, &budget,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, klm_output(11), scripted->out_length);
+	KUNIT_EXPECT_EQ(test, 1000 - KLMS_INLINE - 11, budget);
+	KUNIT_ASSERT_EQ(test, 2, ranges.count);
+	KUNIT_EXPECT_EQ(test, 9 << 8, ranges.range[0].key);
+	KUNIT_EXPECT_EQ(test, 0x90800, ranges.range[0].address);
+	KUNIT_EXPECT_EQ(test, 0x800, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, 10 << 8, ranges.range[1].key);
+}
+
+/* Only the KLMs themselves tell which of them has the address. */
+static void walk_mkey_klms_reads_on_up_to_range(struct kunit *test)
+{
+	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KLMS);
+	struct ranges ranges = {};
+	size_t budget = 1000;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, SZ_4K, SZ_4K, &budget,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 1, scripted->hca->commands);
+	KUNIT_EXPECT_EQ(test, klm_output(KLMS_INLINE), scripted->out_length);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, (NUM_KLMS - 1) * SZ_4K,
+						   SZ_4K, &budget, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, klm_output(NUM_KLMS), scripted->out_length);
+	KUNIT_ASSERT_EQ(test, 2, ranges.count);
+	KUNIT_EXPECT_EQ(test, 1 << 8, ranges.range[0].key);
+	KUNIT_EXPECT_EQ(test, (NUM_KLMS - 1) << 8, ranges.range[1].key);
+}
+
+static void walk_mkey_ignores_klms_beyond_budget(struct kunit *test)
+{
+	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
+	struct ranges ranges = {};
+	size_t budget = KLM_BUDGET;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, KLM_BUDGET * SZ_4K, SZ_4K,
+						   &budget, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, klm_output(KLM_BUDGET - KLMS_INLINE), scripted->out_length);
+	KUNIT_EXPECT_EQ(test, 0, budget);
+	KUNIT_EXPECT_EQ(test, 2, scripted->hca->commands);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 2, scripted->hca->commands);
+	KUNIT_EXPECT_EQ(test, 0, ranges.count);
+}
+
+/* A WQE may name an mkey that does not exist; NO_RESOURCES has the errno of a lack of memory. */
+static void walk_mkey_refused_query_returns_0(struct kunit *test)
+{
+	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
+	struct ranges ranges = {};
+	size_t budget = 20;
+
+	scripted->status = HW_COMMAND_STATUS_NO_RESOURCES;
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, ranges.count);
+
+	scripted->queue.timeout_ms = 20;
+	fake_hca_fail(scripted->hca, FAKE_FAULT_NEVER, scripted->hca->commands);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K,
+							    &budget, record_range, &ranges));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(decode_wqe_fault_returns_qpn_and_wqe_index),
 	KUNIT_CASE(decode_rdma_fault_returns_rkey_and_address),
@@ -481,6 +581,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(walk_sges_beyond_wqe_is_ignored),
 	KUNIT_CASE(walk_klms_range_spans_klms),
 	KUNIT_CASE(walk_klms_ksm_uses_page_size),
+	KUNIT_CASE(walk_mkey_ksm_reads_no_klm_behind_range),
+	KUNIT_CASE(walk_mkey_klms_reads_on_up_to_range),
+	KUNIT_CASE(walk_mkey_ignores_klms_beyond_budget),
+	KUNIT_CASE(walk_mkey_refused_query_returns_0),
 	{}
 };
 

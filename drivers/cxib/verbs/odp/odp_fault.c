@@ -39,6 +39,9 @@
 #define LEVELS_MAX	4
 #define QUERIES_MAX	64
 
+/* KLMs read for a fault: the outputs of all QUERY_MKEY commands together are 64 KiB. */
+#define KLMS_MAX	4096
+
 /**
  * struct fault - page fault that is handled
  * @work: handles it
@@ -58,14 +61,23 @@ struct fault {
  * @ibdev: RDMA device
  * @level: number of indirect mkeys on the path
  * @queries: mkeys that may still be queried for this fault
+ * @klms: KLMs that may still be read for this fault
  * @pages: pages that are present now
  */
 struct search {
 	struct cxib_ibdev *ibdev;
 	unsigned int level;
 	unsigned int queries;
+	size_t klms;
 	u64 pages;
 };
+
+static struct search new_search(const struct fault *fault)
+{
+	return (struct search){
+		.ibdev = fault->ibdev, .queries = QUERIES_MAX, .klms = KLMS_MAX,
+	};
+}
 
 static int fault_in_mkey(void *context, u32 key, u64 address, u64 length);
 
@@ -80,8 +92,8 @@ static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length
 		return -ELOOP;
 	search->queries--;
 	search->level++;
-	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, fault_in_mkey,
-				search);
+	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, &search->klms,
+				fault_in_mkey, search);
 	search->level--;
 	return err;
 }
@@ -112,7 +124,7 @@ static int resolve_rdma(struct fault *fault)
 	const struct cxib_page_fault *event = &fault->fault;
 	u64 left = event->length > event->bytes_committed ? event->length - event->bytes_committed :
 						      event->packet_size;
-	struct search search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX };
+	struct search search = new_search(fault);
 	int err;
 
 	err = fault_in_mkey(&search, event->key, event->address + event->bytes_committed,
@@ -181,7 +193,7 @@ static int fault_in_mr(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault 
 static int resolve_memory(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	struct search search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX };
+	struct search search = new_search(fault);
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_fault_mr(fault->ibdev, event->key);
 	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
 	int pages, err;
@@ -435,7 +447,7 @@ static int on_segment(void *context, u32 key, u64 address, u64 length)
 static int resolve_wqe(struct fault *fault)
 {
 	struct progress progress = {
-		.search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX },
+		.search = new_search(fault),
 		.left = FAULT_BYTES_MAX,
 	};
 	int first = read_wqe(fault);

@@ -37,6 +37,6 @@ int cxib_pf_walk_sges(const struct cxib_pf_wqe *wqe, size_t first,
 int cxib_pf_walk_klms(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
 		      u64 address, u64 length, cxib_pf_sge_fn fn, void *data);
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_pf_sge_fn fn, void *data);
+		      size_t *budget, cxib_pf_sge_fn fn, void *data);
 
 #endif

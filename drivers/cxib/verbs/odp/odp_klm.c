@@ -4,8 +4,10 @@
  * the device knows their KLMs.
  */
 #include <kunit/visibility.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
+#include "hw/command_queue.h"
 #include "hw/commands_memory.h"
 #include "hw/contexts.h"
 #include "hw/mkey.h"
@@ -15,8 +17,8 @@
 /* QUERY_MKEY always returns this many KLMs behind the mkey context. */
 #define KLMS_INLINE	2
 
-/* Only this many KLMs of an mkey are searched; faults behind them fail. */
-#define KLMS_MAX	4096
+/* Factor for the next query if the KLMs of the last one end before the range. */
+#define GROWTH		16
 
 /* Length of a KLM whose byte count is 0. */
 #define KLM_MAX_BYTES	BIT(31)
@@ -102,9 +104,59 @@ static size_t count_klms(const struct hw_query_mkey_out *out)
 {
 	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
 
-	if (!has_klms(context))
-		return 0;
-	return min_t(size_t, hw_mkc_get_translations_octword_size(context), KLMS_MAX);
+	return has_klms(context) ? hw_mkc_get_translations_octword_size(context) : 0;
+}
+
+static const struct hw_klm *klms_of(const struct hw_query_mkey_out *out)
+{
+	return (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out);
+}
+
+/*
+ * QUERY_MKEY begins with the first KLM, so those before the range are read, too, but none behind
+ * it. Only KSMs tell beforehand how many that are. @end: offset of the end of the range.
+ */
+static size_t count_needed(const struct hw_query_mkey_out *out, size_t count, u64 end)
+{
+	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
+	size_t i;
+
+	if (access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
+		return ((end - 1) >> hw_mkc_get_log_page_size(context)) + 1;
+	for (i = 0; i < count; i++) {
+		u64 bytes = klm_length(context, &klms_of(out)[i]);
+
+		if (end <= bytes)
+			return i + 1;
+		end -= bytes;
+	}
+	return count * GROWTH;
+}
+
+/* Returns the context and the KLMs up to the end of the range, or an ERR_PTR(). */
+static struct hw_query_mkey_out *query_range(struct cxib_command_queue *commands, u32 key,
+					     u64 address, u64 length, size_t *count,
+					     size_t *budget)
+{
+	struct hw_query_mkey_out *out = NULL;
+	size_t needed = KLMS_INLINE;
+	u64 offset;
+
+	for (*count = 0; *count < needed;) {
+		kvfree(out);
+		*count = needed;
+		out = query_klms(commands, key, *count);
+		if (IS_ERR(out))
+			return out;
+		*budget -= *count;
+		offset = address -
+			 hw_mkc_get_start_addr(hw_query_mkey_out_get_memory_key_mkey_entry(out));
+		needed = min3(count_klms(out), *budget,
+			      count_needed(out, *count, offset + length));
+	}
+	/* The mkey may have changed since the first query. */
+	*count = min(*count, count_klms(out));
+	return out;
 }
 
 /**
@@ -112,34 +164,30 @@ static size_t count_klms(const struct hw_query_mkey_out *out)
  * @commands: command queue
  * @key: the mkey; untrusted
  * @address: first byte of the range
- * @length: bytes
+ * @length: bytes, not 0
+ * @budget: KLMs that may still be read for a fault; reduced. KLMs beyond it are ignored: user space
+ *	chooses their number, and the memory for them is not accounted to it.
  * @fn: called with each range of another mkey, until it returns an error
  * @data: for @fn
  *
  * Context: process context, may sleep.
- * Return: 0, also if the mkey has no KLMs or does not exist; -ENOMEM or the error of @fn.
+ * Return: 0, also if the mkey has no KLMs or does not exist; an error of the command, or of @fn.
  */
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_pf_sge_fn fn, void *data)
+		      size_t *budget, cxib_pf_sge_fn fn, void *data)
 {
-	struct hw_query_mkey_out *out = query_klms(commands, key, KLMS_INLINE);
+	struct hw_query_mkey_out *out;
 	size_t count;
 	int err;
 
+	if (*budget < KLMS_INLINE)
+		return 0;
+	out = query_range(commands, key, address, length, &count, budget);
 	if (IS_ERR(out))
-		return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
-	count = count_klms(out);
-	if (count > KLMS_INLINE) {
-		kvfree(out);
-		out = query_klms(commands, key, count);
-		if (IS_ERR(out))
-			return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
-		/* The mkey may have changed since the first query. */
-		count = min(count, count_klms(out));
-	}
-	err = cxib_pf_walk_klms(hw_query_mkey_out_get_memory_key_mkey_entry(out),
-				(const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
+		return cxib_command_optional(PTR_ERR(out));
+	err = cxib_pf_walk_klms(hw_query_mkey_out_get_memory_key_mkey_entry(out), klms_of(out),
 				count, address, length, fn, data);
 	kvfree(out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_walk_mkey);
