@@ -580,6 +580,19 @@ static void gsi_modify_to_rts_creates_qp_of_each_pkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fixture->num_created);
 }
 
+/* IBA 10.9.1.2: a P_Key whose lower 15 bits are 0 is invalid, whatever its membership bit. */
+static void gsi_modify_to_rts_skips_invalid_pkey(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fill_pkeys(fixture);
+	fixture->pkeys[1] = 0x8000;
+	modify_gsi_state(fixture, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, 1, fixture->live);
+	KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[1]);
+	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[3]);
+}
+
 static void gsi_modify_to_rts_keeps_signal_type(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -815,6 +828,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(gsi_create_wrong_port_returns_einval),
 	KUNIT_CASE(gsi_create_failed_allocation_returns_enomem),
 	KUNIT_CASE(gsi_modify_to_rts_creates_qp_of_each_pkey),
+	KUNIT_CASE(gsi_modify_to_rts_skips_invalid_pkey),
 	KUNIT_CASE(gsi_modify_to_rts_keeps_signal_type),
 	KUNIT_CASE(gsi_tx_qp_is_brought_up_for_its_pkey),
 	KUNIT_CASE(gsi_without_set_deth_sqpn_creates_no_tx_qp),

@@ -11,6 +11,8 @@
 
 #include "verbs/port/gsi.h"
 
+#define PKEY_BASE_MASK	0x7fff
+
 static int modify_tx_qp(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
 {
 	return ib_modify_qp(&tx_qp->ib, &attr, mask);
@@ -76,6 +78,12 @@ static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
 		set_tx_qp(gsi, index, tx_qp);
 }
 
+/* The base is without the membership bit; 0 is that of an invalid P_Key (IBA 10.9.1.2). */
+static bool is_valid_pkey(u16 pkey)
+{
+	return pkey & PKEY_BASE_MASK;
+}
+
 /* A QP whose P_Key is no longer valid stays: its index may get another P_Key. */
 static void update_tx_qps(struct cxib_gsi *gsi)
 {
@@ -89,7 +97,7 @@ static void update_tx_qps(struct cxib_gsi *gsi)
 	for (i = 0; i < gsi->count; i++) {
 		if (ib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
 			return;
-		if (pkey && i != gsi->pkey_index && !gsi->tx_qps[i])
+		if (is_valid_pkey(pkey) && i != gsi->pkey_index && !gsi->tx_qps[i])
 			add_tx_qp(gsi, i);
 	}
 }
