@@ -182,6 +182,18 @@ static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
 }
 
+/* For firmware a list of pages may be too long: user space chooses the size. */
+static void resize_cq_undelivered_changes_nothing(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake_hca_fail(fake->hca, FAKE_FAULT_DELIVERY, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, resize_by_command(test, fake, HW_COMMAND_STATUS_OK));
+	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
+}
+
 static void expect_dma_off(struct kunit *test, enum fake_fault fault, int err)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -214,6 +226,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize_cq_too_many_cqes_sets_fatal),
 	KUNIT_CASE(resize_cq_refused_changes_nothing),
 	KUNIT_CASE(resize_cq_refused_with_eio_changes_nothing),
+	KUNIT_CASE(resize_cq_undelivered_changes_nothing),
 	KUNIT_CASE(resize_cq_cmd_timeout_turns_dma_off),
 	KUNIT_CASE(resize_cq_bad_output_turns_dma_off),
 	{}

@@ -76,10 +76,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
  * @err: result of the command, negative
  * @status: HW_COMMAND_STATUS_… of the output; 0: no output
  *
- * A command with a bad status has changed nothing, whichever error number the status
- * maps to. A command without output, or with a bad one, may have been executed, or may
- * be executed later. Then the driver cannot know which ring the device writes, so the
- * device enters the fatal state with DMA off, and is reset.
+ * A command with a bad status, or that was not delivered, has changed nothing, whichever
+ * error number stands for that. A command without output, or with a bad one, may have been
+ * executed, or may be executed later. Then the driver cannot know which ring the device
+ * writes, so the device enters the fatal state with DMA off, and is reset.
  *
  * Context: process context, may sleep.
  */
@@ -87,7 +87,7 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
+	if (status || !cxib_result_is_unknown(ibdev, err))
 		return;
 	ibdev_err(&ibdev->ib, "CQ 0x%x: RESIZE_CQ result unknown: %d\n", cq->cqn,
 		  err);
