@@ -10,6 +10,7 @@
 #define ROUNDS		2000
 #define CORRUPT_CQES	20000
 #define FOREIGN_QPN	0x42
+#define WRS_MAX		64
 
 /* WRs that with_wqes() posts to each of the SQ and the RQ. */
 #define POSTED		4
@@ -367,6 +368,34 @@ static void poll_cq_cqe_before_dma_off_is_not_flushed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
+/* The CQE of a QP that is attached to no CQ is refused, and the QP is not cached. */
+static void poll_cq_cqe_of_foreign_qp_is_not_cached(struct kunit *test)
+{
+	const enum hw_cqe_opcode opcodes[] = { HW_CQE_OPCODE_REQ, HW_CQE_OPCODE_RESP_SEND,
+					       HW_CQE_OPCODE_REQ_ERR, HW_CQE_OPCODE_RESP_ERR };
+	struct fake_queue_pair *fake = with_wqes(test);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		struct cxib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, qp);
+		cxib_reference_init(&qp->reference);
+		KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.qps, FOREIGN_QPN, qp,
+						       GFP_KERNEL));
+		hw_cqe64_set_qpn(fake_completion(fake, opcodes[i]), FOREIGN_QPN);
+		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_NE(test, FOREIGN_QPN, fake->cq.last_qpn);
+		xa_erase_irq(&fake->ibdev.qps, FOREIGN_QPN);
+		cxib_reference_end(&qp->reference);
+		kfree(qp);
+		/* KASAN reports an access to the QP. */
+		hw_cqe64_set_qpn(fake_completion(fake, opcodes[i]), FOREIGN_QPN);
+		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	}
+}
+
 static int create_and_destroy_qps(void *data)
 {
 	struct fake_queue_pair *fake = data;
@@ -403,6 +432,58 @@ static void poll_cq_cqe_of_destroyed_foreign_qp_sets_fatal(struct kunit *test)
 	}
 	kthread_stop(owner);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
+}
+
+/**
+ * struct flusher - a thread that flushes the WRs of a QP that another one cleans
+ * @fake: the queues
+ * @wc: room for all its WRs
+ */
+struct flusher {
+	struct fake_queue_pair *fake;
+	struct ib_wc wc[WRS_MAX];
+};
+
+static int flush_fn(void *data)
+{
+	struct flusher *flusher = data;
+
+	while (!kthread_should_stop()) {
+		cxib_poll_cq(&flusher->fake->cq.ib, WRS_MAX, flusher->wc);
+		cond_resched();
+	}
+	return 0;
+}
+
+static bool has_indices(const struct cxib_qp *qp)
+{
+	return READ_ONCE(qp->sq.prod_index) || READ_ONCE(qp->sq.cons_index) ||
+	       READ_ONCE(qp->rq.prod_index) || READ_ONCE(qp->rq.cons_index);
+}
+
+/* A poller that retires a WR of a QP while its indices are reset would set one of them again. */
+static void qp_clean_flushing_poller_leaves_queues_empty(struct kunit *test)
+{
+	struct flusher *flusher = kunit_kzalloc(test, sizeof(*flusher), GFP_KERNEL);
+	struct task_struct *poller;
+	bool has_left = false;
+	int round;
+
+	KUNIT_ASSERT_NOT_NULL(test, flusher);
+	flusher->fake = fake_queue_pair_create(test);
+	cxib_hw_state_raise(flusher->fake->hw.bus, CXIB_HW_DMA_OFF);
+	poller = kthread_run(flush_fn, flusher, "flusher");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poller));
+	for (round = 0; round < ROUNDS && !has_left; round++) {
+		/* The SQ has 128 WQEBBs, a send WQE two; the RQ has four WQEs. */
+		fake_post_sq(test, flusher->fake, WRS_MAX - 4);
+		fake_post_recvs(test, flusher->fake, 4);
+		udelay(round % 16);
+		cxib_qp_clean(&flusher->fake->qp);
+		has_left = has_indices(&flusher->fake->qp);
+	}
+	kthread_stop(poller);
+	KUNIT_EXPECT_FALSE_MSG(test, has_left, "round %d", round);
 }
 
 /* ib_cm ignores flush errors: callers that wait for a CM event would hang. */
@@ -499,7 +580,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(poll_cq_unknown_opcode_sets_fatal),
 	KUNIT_CASE(poll_cq_dma_off_flushes_wrs),
 	KUNIT_CASE_SLOW(poll_cq_cqe_before_dma_off_is_not_flushed),
+	KUNIT_CASE(poll_cq_cqe_of_foreign_qp_is_not_cached),
 	KUNIT_CASE_SLOW(poll_cq_cqe_of_destroyed_foreign_qp_sets_fatal),
+	KUNIT_CASE_SLOW(qp_clean_flushing_poller_leaves_queues_empty),
 	KUNIT_CASE(poll_cq_dma_off_gsi_wrs_fail_after_delay),
 	KUNIT_CASE(poll_cq_dma_off_gsi_tx_wrs_fail_after_delay),
 	KUNIT_CASE(dma_off_cq_event_once_per_arm),

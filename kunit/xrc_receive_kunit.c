@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Receives of XRC target QPs: the CQE has the SRQN of the WQE that the message consumed. */
+#include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
@@ -16,6 +18,8 @@
 
 #define NUM_SRQS	2
 #define CORRUPT_CQES	20000
+/* Until a thread on another CPU counts as stuck. */
+#define PATIENCE_MS	5000
 
 /* wr_id of the first WR of each SRQ, and lengths of messages. */
 #define FIRST_ID	100
@@ -223,6 +227,63 @@ static void poll_cq_xrc_destroyed_user_srq_is_refused(struct kunit *test)
 	kthread_stop(owner);
 }
 
+static int poll_fn(void *data)
+{
+	struct fake_xrc *xrc = data;
+	struct ib_wc wc;
+	int polled = poll(xrc, &wc);
+
+	while (!kthread_should_stop())
+		cond_resched();
+	return polled;
+}
+
+/* A poller that waits for the lock of the SRQ, which the caller has, is between lookup and use. */
+static bool await_references(struct fake_xrc *xrc)
+{
+	const struct cxib_qp *qp = &xrc->fake->qp;
+	const struct cxib_srq *srq = &xrc->srqs[0].srq;
+	const ktime_t end = ktime_add_ms(ktime_get(), PATIENCE_MS);
+
+	lockdep_assert_held(&srq->lock);
+
+	while (refcount_read(&qp->reference.count) != 2 ||
+	       refcount_read(&srq->reference.count) != 2) {
+		if (ktime_after(ktime_get(), end))
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+/* Whoever destroys them does not take the lock of this CQ, but waits for the references. */
+static void poll_cq_xrc_recv_holds_qp_and_srq(struct kunit *test)
+{
+	struct fake_xrc *xrc = create_srqs(test);
+	struct task_struct *poller;
+	bool is_held;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a CPU for the poller");
+	post(test, xrc, 0, 100);
+	complete_recv(xrc, FIRST_SRQN, 0);
+	migrate_disable();
+	poller = kthread_create(poll_fn, xrc, "poller");
+	if (!IS_ERR(poller)) {
+		kthread_bind(poller, cpumask_any_but(cpu_online_mask, smp_processor_id()));
+		spin_lock_irq(&xrc->srqs[0].srq.lock);
+		wake_up_process(poller);
+		is_held = await_references(xrc);
+		spin_unlock_irq(&xrc->srqs[0].srq.lock);
+	}
+	migrate_enable();
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poller));
+	KUNIT_EXPECT_TRUE(test, is_held);
+	KUNIT_EXPECT_EQ(test, 1, kthread_stop(poller));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&xrc->fake->qp.reference.count));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&xrc->srqs[0].srq.reference.count));
+}
+
 static void poll_cq_xrc_user_srq_sets_fatal(struct kunit *test)
 {
 	struct fake_xrc *xrc = create_srqs(test);
@@ -284,6 +345,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(poll_cq_xrc_unposted_wqe_sets_fatal),
 	KUNIT_CASE(poll_cq_xrc_srq_of_other_cq_sets_fatal),
 	KUNIT_CASE(poll_cq_xrc_user_srq_sets_fatal),
+	KUNIT_CASE(poll_cq_xrc_recv_holds_qp_and_srq),
 	KUNIT_CASE_SLOW(poll_cq_xrc_destroyed_user_srq_is_refused),
 	KUNIT_CASE(cq_clean_srq_removes_cqes_of_srq),
 	KUNIT_CASE(cq_clean_xrc_tgt_qp_retires_wqes),

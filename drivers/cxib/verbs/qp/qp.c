@@ -573,6 +573,7 @@ void cxib_qp_clean(struct cxib_qp *qp)
 	qp->sq.last = NULL;
 	memset(qp->dbr.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_clean);
 
 /*
  * ib_mad destroys its QPs while the handler of its CQ may still post receive WRs, and
