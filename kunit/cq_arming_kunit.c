@@ -271,15 +271,16 @@ static void req_notify_solicited_raises_event(struct kunit *test)
 static void req_notify_before_polling_raises_event(struct kunit *test)
 {
 	run_model(test, ARMS_FIRST, false);
-	KUNIT_EXPECT_GT(test, model.missed, 1000);
+	KUNIT_EXPECT_GT(test, model.missed, BUSY);
 }
 
 static void req_notify_core_polled_cq_raises_event_only_asleep(struct kunit *test)
 {
 	run_model(test, CORE, false);
 	KUNIT_EXPECT_EQ(test, 0, model.intrusions);
-	KUNIT_EXPECT_GT(test, model.missed, 1000);
-	KUNIT_EXPECT_GT(test, model.fake->cq.claim.num_late, 1000);
+	/* Fewer than for the others, because the RDMA core arms an empty CQ only. */
+	KUNIT_EXPECT_GT(test, model.missed, BUSY / 2);
+	KUNIT_EXPECT_GT(test, model.fake->cq.claim.num_late, BUSY / 2);
 }
 
 static void expect_events(struct kunit *test, u32 delivered, u32 late)

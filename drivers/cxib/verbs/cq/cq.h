@@ -25,11 +25,11 @@ struct cxib_qp;
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
  * @log_size: log2 of the number of CQEs
+ * @claim: decides whether an event is delivered; kernel CQs only, but for its arm_sn
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
  * @eq: EQ of completion events
  * @reference: held while an asynchronous event is delivered
- * @claim: decides whether an event is delivered; kernel CQs only, but for its arm_sn
  * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events.
  *	The scheduler may set it at any time.
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
@@ -38,12 +38,12 @@ struct cxib_qp;
  *	QPs attached to the CQ. Taken in any context.
  * @last_qpn: QPN of the last CQE; %CXIB_NO_QPN if the QP may be gone
  * @last_qp: that QP
+ * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
  * @resizing: the old ring may contain the RESIZE_CQ CQE
  * @cons_index: number of CQEs consumed
  * @num_xrc_srqs: number of XRC SRQs attached to the CQ
  * @num_xrc_srqs_unpublished: number of XRC SRQs that are no longer in the SRQ table, and
  *	whose CQEs may still be in the ring
- * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
  * @queue_pairs: attached struct cxib_qp by QPN; erased with @lock held
  * @send_qps: struct cxib_qp that have this as send CQ
  * @recv_qps: struct cxib_qp that have this as receive CQ
@@ -56,21 +56,21 @@ struct cxib_cq {
 	u16 uid;
 	enum hw_cqe_size user_entry;
 	unsigned int log_size;
+	struct cxib_claim claim;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
 	struct cxib_eq *eq;
 	struct cxib_reference reference;
-	struct cxib_claim claim;
 	struct cxib_poll_cq *poll;
 	struct mutex resize_lock; /* see above */
 	spinlock_t lock; /* see above */
+	bool is_stopped;
 	bool resizing;
 	u32 last_qpn;
-	struct cxib_qp *last_qp;
 	u32 cons_index;
+	struct cxib_qp *last_qp;
 	u32 num_xrc_srqs;
 	u32 num_xrc_srqs_unpublished;
-	bool is_stopped;
 	struct xarray queue_pairs;
 	struct list_head send_qps;
 	struct list_head recv_qps;
