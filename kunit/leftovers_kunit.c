@@ -497,6 +497,7 @@ static void end_destroyed_leaves_device_up(struct kunit *test)
 	keep(fixture, NULL, HW_CMD_DESTROY_QP, NUMBER);
 	fixture->child = NUMBER;
 	cxib_leftovers_end(ibdev_of(fixture));
+	/* 2RST_QP, DESTROY_QP and DESTROY_CQ. */
 	KUNIT_EXPECT_EQ(test, 3, fixture->command_count);
 	KUNIT_EXPECT_EQ(test, 2, fixture->released);
 	KUNIT_EXPECT_TRUE(test, fixture->dma_at_release);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Polling contexts: who polls a CQ of the kernel after an event.
+ * Polling contexts: what polls a CQ of the kernel after an event.
  *
- * A runner is an entity that polls CQs: the softirq or the thread of a completion vector, the thread
- * or the work item of one CQ. An event queues its CQ with a runner, which owns the CQ until it arms
- * it again (poll_state.h), and shares its time fairly between its CQs (poll_list.h).
+ * A runner is an entity that polls CQs: the softirq or the thread of a completion vector, the
+ * thread or the work item of one CQ. An event queues its CQ with a runner, which owns the CQ until
+ * it arms it again (poll_state.h), and shares its time fairly between its CQs (poll_list.h).
  */
 #ifndef CXIB_ULP_POLL_H
 #define CXIB_ULP_POLL_H
@@ -26,8 +26,8 @@ struct task_struct;
 
 /**
  * struct cxib_poll_runner_ops - the entity behind a runner
- * @kick: let the entity call cxib_poll_runner_turn() until that returns false. Called in any context,
- *	after the runner was idle.
+ * @kick: let the entity call cxib_poll_runner_turn() until that returns false. Called in any
+ *	context, after the runner was idle.
  * @idle: the runner becomes idle; called with its lock held; may be NULL
  */
 struct cxib_poll_runner_ops {
@@ -120,13 +120,13 @@ struct cxib_poll_statistics {
  * struct cxib_poll_cq - scheduling of a CQ of the kernel
  * @cq: the CQ
  * @node: in @cqs of struct cxib_poll_device; protected by the policy lock
- * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by the
- *	policy lock.
+ * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by
+ *	the policy lock.
  * @target: what the next event lets poll the CQ; protected by the policy lock
  * @next_runner: runner of @target, which the next event queues the CQ with; NULL: the RDMA core.
  *	Written with the policy lock held, read in interrupts.
- * @runner: runner that the last event has queued the CQ with; NULL: there was none. Changes with the
- *	claim taken.
+ * @runner: runner that the last event has queued the CQ with; NULL: there was none. Changes with
+ *	the claim taken.
  * @reference: held while a runner owns the CQ
  * @state: owner of the CQ
  * @weight: weight at the next turn

@@ -12,7 +12,8 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static struct cxib_poll_vector *vector_of(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+static struct cxib_poll_vector *vector_of(struct cxib_poll_device *polling,
+					  struct cxib_poll_cq *poll)
 {
 	return &polling->vectors[poll->cq->eq - polling->ibdev->hw->comp_eqs];
 }
@@ -65,16 +66,16 @@ static int prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
 	}
 }
 
-static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-					 bool is_unbound)
+static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling,
+					 struct cxib_poll_cq *poll, bool is_unbound)
 {
 	WRITE_ONCE(poll->work.workqueue, cxib_poll_workqueue(polling, is_unbound));
 	return &poll->work.runner;
 }
 
 /* Runner of a target that is prepared; NULL: the RDMA core. */
-static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-					  enum cxib_poll_target target)
+static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling,
+					  struct cxib_poll_cq *poll, enum cxib_poll_target target)
 {
 	switch (target) {
 	case CXIB_POLL_SOFTIRQ:
@@ -92,11 +93,11 @@ static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling, stru
 	}
 }
 
-/* Threads and workqueues are complete before the interrupt sees the runner. */
 static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
 		       enum cxib_poll_target target)
 {
 	poll->target = target;
+	/* Its thread or workqueue is visible before the runner is; pairs with queue_cq(). */
 	smp_store_release(&poll->next_runner, runner_of(polling, poll, target));
 }
 
@@ -148,7 +149,8 @@ static void follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
  * Context: process context, may sleep; the caller holds the policy lock.
  * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: nothing has changed.
  */
-int cxib_poll_device_apply(struct cxib_poll_device *polling, const struct cxib_poll_settings *settings)
+int cxib_poll_device_apply(struct cxib_poll_device *polling,
+			   const struct cxib_poll_settings *settings)
 {
 	struct cxib_poll_cq *poll;
 	int err;
@@ -298,8 +300,8 @@ static bool is_schedulable(const struct ib_cq *ib)
 }
 
 /*
- * The CQ of a device whose settings want an own thread is created without one, if need be: a ULP may
- * create it while memory is reclaimed.
+ * The CQ of a device whose settings want an own thread is created without one, if need be: a ULP
+ * may create it while memory is reclaimed.
  */
 static int create_cq(struct cxib_cq *cq)
 {
@@ -352,6 +354,7 @@ static void destroy_cq(struct cxib_cq *cq)
 static bool queue_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_cq *poll = cq->poll;
+	/* Pairs with use_target(). */
 	struct cxib_poll_runner *runner = smp_load_acquire(&poll->next_runner);
 
 	if (!runner)

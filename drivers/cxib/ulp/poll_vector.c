@@ -106,7 +106,7 @@ void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 
 	thread->may_sleep = may_sleep;
 }
 
-/* CPUs of the device's NUMA node that are not isolated. A device without a node uses any of them. */
+/* CPUs of the NUMA node of the device that are not isolated; without a node, of all nodes. */
 static void set_default_cpus(struct task_struct *task, int node)
 {
 	const struct cpumask *near = node == NUMA_NO_NODE ? cpu_possible_mask :

@@ -149,7 +149,7 @@ TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
 }
 
-TEST_F(EventCommandsTest, TheSecondPageHasPrecedenceForTheNumberOfQueues) {
+TEST_F(EventCommandsTest, NumberOfQueuesComesFromTheSecondPage) {
     auto settings = Bench::with_capability("max_num_eqs", 1);
     settings.overrides.emplace_back("max_num_eqs_24b", 2);
     Bench small(settings);

@@ -348,7 +348,7 @@ static int run_drain(struct context_test *test, u64 seed)
 	return test->result;
 }
 
-/* Freed with completions that nobody waits for, while an event may be on its way. */
+/* Freed with completions that the test does not await, while an event may be on its way. */
 static int run_free(struct context_test *test, u64 seed)
 {
 	struct rnd_state random;
