@@ -6,6 +6,7 @@ import sys
 import unittest
 
 import peer
+import polling
 import results
 import wire
 
@@ -15,7 +16,10 @@ def main() -> None:
         peer.serve()
         return
     names = [f"test_{subject}" for subject in sys.argv[1:]]
-    unittest.main(module=None, argv=[sys.argv[0], "--verbose", "--durations", "5", *names], testRunner=results.Runner)
+    argv = [sys.argv[0], "--verbose", "--durations", "5", *names]
+    with polling.Polling():
+        run = unittest.main(module=None, argv=argv, testRunner=results.Runner, exit=False)
+    sys.exit(not run.result.wasSuccessful())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Polling contexts of the CQs of all ULPs, by devlink parameters of cxib: one for all tests, or another one again and again."""
+
+import itertools
+import os
+import pathlib
+import random
+import subprocess
+import threading
+
+CHOSEN = os.environ.get("ULP_POLLING", "")
+"""SOFTIRQ:PROCESS, values of cq_softirq_context and cq_process_context; random:SEED; nothing: the driver's defaults."""
+
+SOFTIRQ = ("core", "softirq", "thread")
+PROCESS = ("core", "workqueue", "unbound", "thread")
+PERIOD_S = 0.5
+
+
+def devices() -> list[str]:
+    return [path.name for path in pathlib.Path("/sys/bus/pci/drivers/cxib").glob("????:??:??.?")]
+
+
+def set_contexts(device: str, softirq: str, process: str) -> bool:
+    """False if the device is not there, or refuses."""
+    values = {"cq_softirq_context": softirq, "cq_process_context": process}
+    return all(
+        subprocess.run(
+            ["devlink", "dev", "param", "set", f"pci/{device}", "name", name, "value", value, "cmode", "runtime"],
+            check=False,
+            stderr=subprocess.DEVNULL,
+        ).returncode
+        == 0
+        for name, value in values.items()
+    )
+
+
+class Changer(threading.Thread):
+    """Changes the contexts of all devices at random until the process ends; devices come and go meanwhile."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(daemon=True)
+        self.random = random.Random(seed)
+        self.changes = 0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(PERIOD_S):
+            for device in devices():
+                self.changes += set_contexts(device, self.random.choice(SOFTIRQ), self.random.choice(PROCESS))
+
+
+def turns() -> int:
+    """Turns of CQs that exist, of all devices."""
+    files = pathlib.Path("/sys/kernel/debug/cxib").glob("*/completion_queues")
+    lines = itertools.chain.from_iterable(file.read_text().splitlines() for file in files)
+    return sum(int(line.rsplit('"', 1)[1].split()[2]) for line in lines if line.startswith("0x"))
+
+
+class Polling:
+    """With the contexts that are chosen; says at the end whether they were used."""
+
+    def __init__(self) -> None:
+        self.changer: Changer | None = None
+
+    def __enter__(self) -> "Polling":
+        first, _, second = CHOSEN.partition(":")
+        if first == "random":
+            self.changer = Changer(second)
+            self.changer.start()
+        elif CHOSEN:
+            refused = [device for device in devices() if not set_contexts(device, first, second)]
+            if refused or not devices():
+                raise RuntimeError(f"contexts '{CHOSEN}' are refused by {refused or 'no device'}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.changer:
+            self.changer.ended.set()
+            self.changer.join()
+            print(f"contexts changed {self.changer.changes} times", flush=True)
+            if not self.changer.changes:
+                raise RuntimeError("contexts were never changed")
+        elif CHOSEN and CHOSEN != "core:core":
+            print(f"{turns()} turns of the CQs that are left", flush=True)
+            if not turns():
+                raise RuntimeError("no CQ had a turn")
