@@ -372,13 +372,13 @@ static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fixture->fake->qp.dct);
 	KUNIT_EXPECT_NULL(test, xa_load(&ibdev->qps, DCTN));
 	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
-	first = fixture->command_count;
+	first = fixture->fake->hca->commands;
 	fixture->fail_opcode = 0;
 	cxib_leftovers_close(ibdev, &context);
 	cxib_leftovers_end(ibdev);
-	KUNIT_ASSERT_EQ(test, first + 2, fixture->command_count);
-	KUNIT_EXPECT_EQ(test, HW_CMD_DRAIN_DCT, fixture->opcodes[first]);
-	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_DCT, fixture->opcodes[first + 1]);
+	KUNIT_ASSERT_EQ(test, first + 2, fixture->fake->hca->commands);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DRAIN_DCT, fixture->fake->hca->log[first]);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_DCT, fixture->fake->hca->log[first + 1]);
 }
 
 /* The DCT is drained, and its number is not looked up any more, when DESTROY_DCT fails. */

@@ -190,10 +190,10 @@ static int check_change(struct ib_cq *ib, const struct cxib_cq_options *options)
  * @ib: CQ of cxib_alloc_cq() or ib_alloc_cq()
  * @options: polling context, read during the call
  *
- * The CQ moves at its next event. The context of a CQ whose done() handlers may sleep can be changed
- * to %CXIB_CQ_WORKQUEUE, %CXIB_CQ_UNBOUND_WORKQUEUE or %CXIB_CQ_THREAD with %CXIB_CQ_OWN_THREAD, that
- * of another one to %CXIB_CQ_SOFTIRQ or %CXIB_CQ_THREAD without. The caller must not free the CQ
- * meanwhile.
+ * The CQ moves at its next event. The context of a CQ whose done() handlers may sleep can be
+ * changed to %CXIB_CQ_WORKQUEUE, %CXIB_CQ_UNBOUND_WORKQUEUE or %CXIB_CQ_THREAD with
+ * %CXIB_CQ_OWN_THREAD, that of another one to %CXIB_CQ_SOFTIRQ or %CXIB_CQ_THREAD without. The
+ * caller must not free the CQ meanwhile.
  *
  * Context: process context, may sleep.
  * Return: 0, or with the CQ as it was

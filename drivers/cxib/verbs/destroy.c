@@ -76,7 +76,7 @@ int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 		cxib_finish_destroy(ibdev, err);
 		return 0;
 	}
-	if (!cxib_command_queue_is_fatal(commands_of(ibdev)) && cxib_command_is_refusal(err) &&
+	if (!cxib_command_queue_is_fatal(commands_of(ibdev)) && !cxib_command_is_unknown(err) &&
 	    has_request(udata)) {
 		ibdev_dbg(&ibdev->ib, "destroy user object: command failed: %d\n", err);
 		return err;

@@ -45,11 +45,13 @@ enum kind {
  * @kind: kind of the object
  * @parents: bit n: it may refer to objects of kind n. Each object refers to its user context.
  */
-static const struct kind_of_command {
+struct kind_of_command {
 	u16 opcode;
 	enum kind kind;
 	u32 parents;
-} kinds[] = {
+};
+
+static const struct kind_of_command kinds[] = {
 	{ HW_CMD_DESTROY_QP, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
 	{ HW_CMD_DESTROY_DCT, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
 	{ HW_CMD_DESTROY_RMP, KIND_SRQ, PARENTS_OF_SRQ },
@@ -253,7 +255,7 @@ void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *con
 	leftover = kzalloc(sizeof(*leftover), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 	leftover->context = context;
 	leftover->destroy = *destroy;
-	leftover->is_known = cxib_command_is_refusal(err);
+	leftover->is_known = !cxib_command_is_unknown(err);
 	if (pinned) {
 		leftover->pinned = *pinned;
 		*pinned = (struct cxib_pinned){};
@@ -296,7 +298,7 @@ static int execute(struct cxib_ibdev *ibdev, struct leftover *leftover, u16 opco
 	hw_cmd_in_set_opcode((void *)in, opcode);
 	err = cxib_cmd_exec(commands_of(ibdev), &command);
 	leftover->status = command.status;
-	leftover->is_known = cxib_command_is_refusal(err);
+	leftover->is_known = !cxib_command_is_unknown(err);
 	return err;
 }
 

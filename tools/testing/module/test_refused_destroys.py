@@ -53,6 +53,7 @@ class RefusedDestroys(RecoveryTest):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(control, "faults", "clear")
+        self.run_program(Program)  # the driver creates objects of its own for the first region on demand
         self.before = self.objects()
 
     def objects(self) -> dict[str, int]:
