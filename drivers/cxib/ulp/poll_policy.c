@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings of the polling contexts: names, limits, and how a change reaches the CQs. */
+#include <kunit/visibility.h>
 #include <linux/string.h>
 
 #include "ulp/poll.h"
@@ -47,6 +48,7 @@ int cxib_poll_softirq_target(const char *name, enum cxib_poll_target *target)
 {
 	return find_choice(softirq_choices, ARRAY_SIZE(softirq_choices), name, target);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_softirq_target);
 
 /**
  * cxib_poll_process_target() - target of a value of cq_process_context
@@ -59,6 +61,7 @@ int cxib_poll_process_target(const char *name, enum cxib_poll_target *target)
 {
 	return find_choice(process_choices, ARRAY_SIZE(process_choices), name, target);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_process_target);
 
 /**
  * cxib_poll_target_name() - value of a devlink parameter
@@ -79,6 +82,7 @@ const char *cxib_poll_target_name(enum cxib_poll_target target)
 
 	return names[target];
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_target_name);
 
 /**
  * cxib_poll_policy_init() - set the defaults
@@ -89,6 +93,7 @@ void cxib_poll_policy_init(struct cxib_poll_policy *policy)
 	mutex_init(&policy->lock);
 	policy->settings.quantum_us = CXIB_POLL_QUANTUM_US_DEFAULT;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_init);
 
 /**
  * cxib_poll_policy_destroy() - undo cxib_poll_policy_init()
@@ -98,6 +103,7 @@ void cxib_poll_policy_destroy(struct cxib_poll_policy *policy)
 {
 	mutex_destroy(&policy->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_destroy);
 
 /**
  * cxib_poll_policy_get() - read the settings
@@ -111,6 +117,7 @@ void cxib_poll_policy_get(struct cxib_poll_policy *policy, struct cxib_poll_sett
 	guard(mutex)(&policy->lock);
 	*settings = policy->settings;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_get);
 
 /**
  * cxib_poll_policy_set() - change the settings; the CQs follow at their next event
@@ -132,3 +139,4 @@ int cxib_poll_policy_set(struct cxib_poll_policy *policy,
 		policy->settings = *settings;
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_set);

@@ -174,16 +174,19 @@ void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
 {
 	struct cxib_poll_runner *runner = poll->runner;
+	bool is_linked;
 
 	if (!runner) {
 		cxib_poll_free(&poll->state);
 		return;
 	}
-	guard(spinlock_irqsave)(&runner->lock);
-	if (cxib_poll_free(&poll->state)) {
-		cxib_poll_list_del(&poll->entry);
-		cxib_reference_put(&poll->reference);
+	scoped_guard(spinlock_irqsave, &runner->lock) {
+		is_linked = cxib_poll_free(&poll->state);
+		if (is_linked)
+			cxib_poll_list_del(&poll->entry);
 	}
+	if (is_linked)
+		cxib_reference_put(&poll->reference);
 }
 
 /* The next event kicks an idle runner. */
@@ -199,17 +202,18 @@ static void set_idle(struct cxib_poll_runner *runner)
 static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_entry *entry;
-	struct cxib_poll_cq *poll;
+	struct cxib_poll_cq *poll = NULL;
 
-	guard(spinlock_irqsave)(&runner->lock);
-	entry = cxib_poll_list_next(&runner->list);
-	if (!entry) {
-		set_idle(runner);
-		return NULL;
+	scoped_guard(spinlock_irqsave, &runner->lock) {
+		entry = cxib_poll_list_next(&runner->list);
+		if (entry) {
+			poll = container_of(entry, struct cxib_poll_cq, entry);
+			/* Linked CQs are queued: cxib_poll_runner_remove() unlinks those it frees. */
+			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
+		} else {
+			set_idle(runner);
+		}
 	}
-	poll = container_of(entry, struct cxib_poll_cq, entry);
-	/* Linked CQs are queued: cxib_poll_runner_remove() unlinks those it frees. */
-	WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
 	return poll;
 }
 
@@ -278,8 +282,8 @@ bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner)
  */
 void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
 {
-	guard(spinlock_irqsave)(&runner->lock);
-	runner->list.quantum_ns = (u64)quantum_us * NSEC_PER_USEC;
+	scoped_guard(spinlock_irqsave, &runner->lock)
+		runner->list.quantum_ns = quantum_us * NSEC_PER_USEC;
 }
 
 /**
@@ -293,5 +297,5 @@ void cxib_poll_runner_init(struct cxib_poll_runner *runner,
 {
 	runner->ops = ops;
 	spin_lock_init(&runner->lock);
-	cxib_poll_list_init(&runner->list, (u64)quantum_us * NSEC_PER_USEC);
+	cxib_poll_list_init(&runner->list, quantum_us * NSEC_PER_USEC);
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Settings of the polling contexts. */
+#include <kunit/test.h>
+
+#include "ulp/poll_policy.h"
+
+/* Values of devlink's cq_softirq_context and cq_process_context: Documentation/tuning.rst. */
+struct target_case {
+	const char *name;
+	int softirq_err;
+	enum cxib_poll_target softirq;
+	int process_err;
+	enum cxib_poll_target process;
+};
+
+static const struct target_case target_cases[] = {
+	{ "core", 0, CXIB_POLL_CORE, 0, CXIB_POLL_CORE },
+	{ "softirq", 0, CXIB_POLL_SOFTIRQ, -EINVAL },
+	{ "thread", 0, CXIB_POLL_THREAD, 0, CXIB_POLL_OWN_THREAD },
+	{ "workqueue", -EINVAL, 0, 0, CXIB_POLL_WORKQUEUE },
+	{ "unbound", -EINVAL, 0, 0, CXIB_POLL_UNBOUND },
+	{ "", -EINVAL, 0, -EINVAL },
+	{ "Core", -EINVAL, 0, -EINVAL },
+	{ "threads", -EINVAL, 0, -EINVAL },
+};
+
+static void describe(const struct target_case *test_case, char *text)
+{
+	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->name);
+}
+KUNIT_ARRAY_PARAM(target, target_cases, describe);
+
+static void target_of_name_fits_its_class(struct kunit *test)
+{
+	const struct target_case *expected = test->param_value;
+	enum cxib_poll_target target;
+
+	KUNIT_EXPECT_EQ(test, expected->softirq_err,
+			cxib_poll_softirq_target(expected->name, &target));
+	if (!expected->softirq_err) {
+		KUNIT_EXPECT_EQ(test, expected->softirq, target);
+		KUNIT_EXPECT_STREQ(test, expected->name, cxib_poll_target_name(target));
+	}
+	KUNIT_EXPECT_EQ(test, expected->process_err,
+			cxib_poll_process_target(expected->name, &target));
+	if (!expected->process_err) {
+		KUNIT_EXPECT_EQ(test, expected->process, target);
+		KUNIT_EXPECT_STREQ(test, expected->name, cxib_poll_target_name(target));
+	}
+}
+
+static void policy_init_leaves_cqs_to_the_core(struct kunit *test)
+{
+	struct cxib_poll_policy policy = {};
+	struct cxib_poll_settings settings;
+
+	cxib_poll_policy_init(&policy);
+	cxib_poll_policy_get(&policy, &settings);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, settings.softirq);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, settings.process);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_QUANTUM_US_DEFAULT, settings.quantum_us);
+	KUNIT_EXPECT_EQ(test, 0, settings.busy_poll_us);
+	cxib_poll_policy_destroy(&policy);
+}
+
+/* The device may be recovering: the settings apply when it is registered anew. */
+static void policy_set_without_device_is_kept(struct kunit *test)
+{
+	const struct cxib_poll_settings chosen = {
+		.softirq = CXIB_POLL_THREAD,
+		.process = CXIB_POLL_UNBOUND,
+		.quantum_us = CXIB_POLL_QUANTUM_US_MAX,
+		.busy_poll_us = 1,
+	};
+	struct cxib_poll_policy policy = {};
+	struct cxib_poll_settings settings;
+
+	cxib_poll_policy_init(&policy);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_policy_set(&policy, &chosen));
+	cxib_poll_policy_get(&policy, &settings);
+	KUNIT_EXPECT_MEMEQ(test, &chosen, &settings, sizeof(settings));
+	cxib_poll_policy_destroy(&policy);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(target_of_name_fits_its_class, target_gen_params),
+	KUNIT_CASE(policy_init_leaves_cqs_to_the_core),
+	KUNIT_CASE(policy_set_without_device_is_kept),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "poll_policy",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

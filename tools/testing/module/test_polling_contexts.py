@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Polling contexts of CQs, chosen by devlink: values, what they do to CQs that exist, and how long they last."""
+
+import json
+import pathlib
+import subprocess
+import unittest
+
+import guest
+from control import until
+from recovering import RecoveryTest, trouble
+
+DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
+
+
+class PollingContexts(RecoveryTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(self.set_all, DEFAULTS)
+
+    def set(self, name: str, value: str | int) -> str:
+        """What devlink says if it refuses."""
+        command = ["devlink", "dev", "param", "set", self.name, "name", name, "value", str(value), "cmode", "runtime"]
+        return subprocess.run(command, check=False, capture_output=True, text=True).stderr
+
+    def set_all(self, values: dict[str, str | int]) -> None:
+        for name, value in values.items():
+            self.assertEqual(self.set(name, value), "")
+
+    def values(self) -> dict[str, str | int]:
+        command = ["devlink", "-j", "dev", "param", "show", self.name]
+        shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return {param["name"]: param["values"][0]["value"] for param in shown["param"][self.name]}
+
+    def cqs(self) -> list[tuple[str, int]]:
+        """Context and number of turns of each CQ."""
+        text = (pathlib.Path("/sys/kernel/debug/cxib") / self.hca.name / "completion_queues").read_text()
+        rows = [line.split('"') for line in text.splitlines() if line.startswith("0x")]
+        return [(context, int(rest.split()[2])) for _, context, rest in rows]
+
+    def threads(self) -> list[str]:
+        """Names of the threads that poll CQs of the device."""
+        names = (path.read_text().strip() for path in pathlib.Path("/proc").glob("[0-9]*/comm"))
+        return [name for name in names if name.startswith((f"{self.device_name()}/cq", f"{self.device_name()}/comp"))]
+
+    def test_values_out_of_range_are_refused_and_change_nothing(self) -> None:
+        self.assertEqual(self.values(), DEFAULTS)
+        for name, value, message in [
+            ("cq_softirq_context", "workqueue", "values are core, softirq and thread"),
+            ("cq_process_context", "softirq", "values are core, workqueue, unbound and thread"),
+            ("cq_quantum_us", 9, r"9 us out of range \[10, 2000\]"),
+            ("cq_quantum_us", 2001, r"2001 us out of range \[10, 2000\]"),
+            ("cq_busy_poll_us", 1001, r"1001 us out of range \[0, 1000\]"),
+        ]:
+            with self.subTest(name=name, value=value):
+                self.assertRegex(self.set(name, value), message)
+        self.assertEqual(self.values(), DEFAULTS)
+
+    def test_cqs_move_at_their_next_event(self) -> None:
+        for value, context in [("workqueue", "workqueue"), ("unbound", "unbound workqueue"), ("thread", "own thread")]:
+            with self.subTest(context=value):
+                self.set_all({"cq_process_context": value})
+                before = sum(turns for _, turns in self.cqs())
+                subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
+                until(lambda: sum(turns for _, turns in self.cqs()) > before, "a CQ has a turn")
+                self.assertEqual({name for name, _ in self.cqs()}, {context})
+        self.assertEqual(len(self.threads()), len(self.cqs()))
+
+    def test_settings_survive_a_recovery_but_not_a_rebind(self) -> None:
+        chosen = {"cq_softirq_context": "thread", "cq_process_context": "thread", "cq_quantum_us": 10, "cq_busy_poll_us": 7}
+        self.set_all(chosen)
+        trouble("health", "fatal", "1")
+        until(lambda: "the device has recovered" in self.new_messages(), "the device recovers")
+        self.assertEqual(self.values(), chosen)
+        until(self.is_active, "the port is active again")
+        self.assertEqual({context for context, _ in self.cqs()}, {"own thread"})
+        guest.unbind(self.hca)
+        self.assertEqual(guest.bind_error(self.hca), "")
+        self.assertEqual(self.values(), DEFAULTS)
+        self.assertEqual(self.threads(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
