@@ -28,6 +28,7 @@ static void describe(const struct target_case *test_case, char *text)
 {
 	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->name);
 }
+
 KUNIT_ARRAY_PARAM(target, target_cases, describe);
 
 static void target_of_name_fits_its_class(struct kunit *test)

@@ -208,7 +208,7 @@ static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
 		entry = cxib_poll_list_next(&runner->list);
 		if (entry) {
 			poll = container_of(entry, struct cxib_poll_cq, entry);
-			/* Linked CQs are queued: cxib_poll_runner_remove() unlinks those it frees. */
+			/* cxib_poll_runner_remove() unlinks CQs that are freed. */
 			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
 		} else {
 			set_idle(runner);
