@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The contexts that are compared. */
+#include <linux/module.h>
 #include <linux/string.h>
 
 #include "polling.h"
@@ -10,11 +11,32 @@ static struct ib_cq *alloc_core(const struct polling_context *context, struct ib
 	return ib_alloc_cq(device, private, nr_cqe, POLLING_VECTOR, context->core);
 }
 
+/* The function is looked up, so that the module is built without the symbols of cxib. */
+static struct ib_cq *alloc_cxib(const struct polling_context *context, struct ib_device *device,
+				void *private, int nr_cqe)
+{
+	typeof(__cxib_alloc_cq) *alloc = symbol_get(__cxib_alloc_cq);
+	struct ib_cq *cq;
+
+	if (!alloc)
+		return ERR_PTR(-EOPNOTSUPP);
+	cq = alloc(device, private, nr_cqe, POLLING_VECTOR, &context->options, KBUILD_MODNAME);
+	symbol_put(__cxib_alloc_cq);
+	return cq;
+}
+
+#define CXIB(...)	alloc_cxib, .options = { __VA_ARGS__ }
+
 /* Ends with an entry without name. */
 const struct polling_context polling_contexts[] = {
 	{ "core-softirq", alloc_core, IB_POLL_SOFTIRQ },
 	{ "core-workqueue", alloc_core, IB_POLL_WORKQUEUE },
 	{ "core-unbound", alloc_core, IB_POLL_UNBOUND_WORKQUEUE },
+	{ "cxib-softirq", CXIB(.context = CXIB_CQ_SOFTIRQ) },
+	{ "cxib-thread", CXIB(.context = CXIB_CQ_THREAD) },
+	{ "cxib-own-thread", CXIB(.context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD) },
+	{ "cxib-workqueue", CXIB(.context = CXIB_CQ_WORKQUEUE) },
+	{ "cxib-unbound", CXIB(.context = CXIB_CQ_UNBOUND_WORKQUEUE) },
 	{}
 };
 

@@ -6,6 +6,7 @@
 #ifndef BENCH_POLLING_H
 #define BENCH_POLLING_H
 
+#include <cxib/poll_context.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -22,12 +23,14 @@
  * @name: name of the context
  * @alloc: creates a CQ with room for @nr_cqe completions, which ib_free_cq() frees
  * @core: context of the RDMA core, for @alloc
+ * @options: context of cxib, for @alloc
  */
 struct polling_context {
 	const char *name;
 	struct ib_cq *(*alloc)(const struct polling_context *context, struct ib_device *device,
 			       void *private, int nr_cqe);
 	enum ib_poll_context core;
+	struct cxib_cq_options options;
 };
 
 /**
