@@ -10,7 +10,6 @@
 #define CXIB_ULP_POLL_H
 
 #include <linux/irq_poll.h>
-#include <linux/lockdep.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -137,8 +136,7 @@ struct cxib_poll_statistics {
  * @completed: number of completions since the CQ was armed
  * @queued_at: local_clock() when the CQ was queued
  * @statistics: written by the owner of the CQ, read at any time
- * @done_map: acquired while done() handlers run and while the CQ is freed: lockdep reports a
- *	done() handler that frees its own CQ
+ * @done_task: task in which done() handlers run; NULL: none. A softirq runs in any task.
  * @thread: its own thread
  * @work: its work item
  */
@@ -159,7 +157,7 @@ struct cxib_poll_cq {
 	unsigned int completed;
 	u64 queued_at;
 	struct cxib_poll_statistics statistics;
-	struct lockdep_map done_map;
+	struct task_struct *done_task;
 	struct cxib_poll_thread thread;
 	struct cxib_poll_work work;
 };

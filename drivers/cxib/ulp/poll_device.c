@@ -273,30 +273,6 @@ unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 	return chosen;
 }
 
-/* Where done() may sleep, and where it runs in softirqs, too. */
-static struct lock_class_key sleeping_done_key;
-static struct lock_class_key softirq_done_key;
-
-static void init_done_map(struct cxib_poll_cq *poll)
-{
-	if (may_sleep(poll))
-		lockdep_init_map(&poll->done_map, "cxib_cq_sleeping_done", &sleeping_done_key, 0);
-	else
-		lockdep_init_map(&poll->done_map, "cxib_cq_softirq_done", &softirq_done_key, 0);
-}
-
-/* Lockdep reports a done() handler that frees its own CQ: it would wait for itself. */
-static void check_not_in_done(struct cxib_poll_cq *poll)
-{
-	unsigned long flags;
-
-	/* Nothing is held here: a softirq that acquires the map does not wait for this CPU. */
-	local_irq_save(flags);
-	lock_map_acquire(&poll->done_map);
-	lock_map_release(&poll->done_map);
-	local_irq_restore(flags);
-}
-
 static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 {
 	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
@@ -309,7 +285,6 @@ static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 	cxib_poll_init(&poll->state);
 	poll->weight = 1;
 	cxib_poll_entry_init(&poll->entry, 1);
-	init_done_map(poll);
 	cxib_poll_thread_init(&poll->thread, true, quantum_us);
 	cxib_poll_work_init(&poll->work, quantum_us);
 	return poll;
@@ -355,7 +330,8 @@ static void destroy_cq(struct cxib_cq *cq)
 
 	if (!poll)
 		return;
-	check_not_in_done(poll);
+	/* A done() handler that frees its own CQ waits for itself. */
+	WARN_ON_ONCE(READ_ONCE(poll->done_task) == current);
 	cxib_poll_runner_remove(poll);
 	cxib_reference_end(&poll->reference);
 	polling = polling_of(poll);

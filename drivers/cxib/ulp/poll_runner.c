@@ -20,9 +20,9 @@ static int poll_batch(struct cxib_poll_state *state, int budget)
 	struct cxib_poll_cq *poll = from_state(state);
 	int completed;
 
-	lock_map_acquire(&poll->done_map);
+	WRITE_ONCE(poll->done_task, current);
 	completed = ib_process_cq_direct(&poll->cq->ib, budget);
-	lock_map_release(&poll->done_map);
+	WRITE_ONCE(poll->done_task, NULL);
 	if (completed)
 		poll->linger_until = 0;
 	poll->completed += completed;
