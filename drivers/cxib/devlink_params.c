@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* devlink parameters: polling contexts of the CQs of ULPs that have not chosen one. */
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <net/devlink.h>
 
 #include <cxib/poll_context.h>
@@ -39,6 +40,11 @@ static int change(struct cxib_poll_settings *settings, u32 id,
 	}
 }
 
+static void show_target(char *value, enum cxib_poll_target target)
+{
+	strscpy(value, cxib_poll_target_name(target), __DEVLINK_PARAM_MAX_STRING_VALUE);
+}
+
 static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
 {
 	struct cxib_poll_settings settings;
@@ -46,10 +52,10 @@ static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_
 	cxib_poll_policy_get(policy_of(devlink), &settings);
 	switch (id) {
 	case SOFTIRQ_CONTEXT:
-		strscpy(ctx->val.vstr, cxib_poll_target_name(settings.softirq));
+		show_target(ctx->val.vstr, settings.softirq);
 		break;
 	case PROCESS_CONTEXT:
-		strscpy(ctx->val.vstr, cxib_poll_target_name(settings.process));
+		show_target(ctx->val.vstr, settings.process);
 		break;
 	case QUANTUM_US:
 		ctx->val.vu32 = settings.quantum_us;
@@ -61,8 +67,8 @@ static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_
 	return 0;
 }
 
-static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
-		     struct netlink_ext_ack *extack)
+static int apply_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		       struct netlink_ext_ack *extack)
 {
 	struct cxib_poll_settings settings;
 	int err;
@@ -75,6 +81,19 @@ static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_
 		NL_SET_ERR_MSG(extack, "a thread or workqueue could not be created");
 	return err;
 }
+
+#ifdef CXIB_LACKS_DEVLINK_SET_EXTACK
+static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+{
+	return apply_param(devlink, id, ctx, NULL);
+}
+#else
+static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		     struct netlink_ext_ack *extack)
+{
+	return apply_param(devlink, id, ctx, extack);
+}
+#endif
 
 static int validate_context(struct devlink *devlink, u32 id, union devlink_param_value value,
 			    struct netlink_ext_ack *extack)
@@ -95,8 +114,8 @@ static int validate_quantum(struct devlink *devlink, u32 id, union devlink_param
 {
 	if (value.vu32 >= CXIB_POLL_QUANTUM_US_MIN && value.vu32 <= CXIB_POLL_QUANTUM_US_MAX)
 		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "%u us out of range [%u, %u]", value.vu32,
-			   CXIB_POLL_QUANTUM_US_MIN, CXIB_POLL_QUANTUM_US_MAX);
+	NL_SET_ERR_MSG(extack, "microseconds out of range [" __stringify(CXIB_POLL_QUANTUM_US_MIN)
+		       ", " __stringify(CXIB_POLL_QUANTUM_US_MAX) "]");
 	return -EINVAL;
 }
 
@@ -105,8 +124,8 @@ static int validate_busy_poll(struct devlink *devlink, u32 id, union devlink_par
 {
 	if (value.vu32 <= CXIB_CQ_BUSY_POLL_US_MAX)
 		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "%u us out of range [0, %u]", value.vu32,
-			   CXIB_CQ_BUSY_POLL_US_MAX);
+	NL_SET_ERR_MSG(extack, "microseconds out of range [0, "
+		       __stringify(CXIB_CQ_BUSY_POLL_US_MAX) "]");
 	return -EINVAL;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runners of the polling contexts: queue CQs, and poll one at a time for its share of the time. */
 #include <linux/dim.h>
-#include <linux/log2.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
 #include <linux/processor.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>

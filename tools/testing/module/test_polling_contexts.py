@@ -49,9 +49,9 @@ class PollingContexts(RecoveryTest):
         for name, value, message in [
             ("cq_softirq_context", "workqueue", "values are core, softirq and thread"),
             ("cq_process_context", "softirq", "values are core, workqueue, unbound and thread"),
-            ("cq_quantum_us", 9, r"9 us out of range \[10, 2000\]"),
-            ("cq_quantum_us", 2001, r"2001 us out of range \[10, 2000\]"),
-            ("cq_busy_poll_us", 1001, r"1001 us out of range \[0, 1000\]"),
+            ("cq_quantum_us", 9, r"microseconds out of range \[10, 2000\]"),
+            ("cq_quantum_us", 2001, r"microseconds out of range \[10, 2000\]"),
+            ("cq_busy_poll_us", 1001, r"microseconds out of range \[0, 1000\]"),
         ]:
             with self.subTest(name=name, value=value):
                 self.assertRegex(self.set(name, value), message)
