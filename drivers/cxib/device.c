@@ -121,7 +121,6 @@ static void detect_left_running(struct cxib_device *device)
 	pci_read_config_word(device->pdev, PCI_COMMAND, &command);
 	if (PCI_POSSIBLE_ERROR(command) || !(command & PCI_COMMAND_MASTER))
 		return;
-	dev_warn(&device->pdev->dev, "device was left running, resetting it\n");
 	pci_clear_master(device->pdev);
 	device->is_unclean = true;
 }

@@ -9,6 +9,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/xarray.h>
 
 #include "device.h"
 
@@ -16,6 +17,12 @@
 
 /* driver_data of an id: a VF. */
 #define IS_VIRTUAL	1
+
+/*
+ * Unbound functions whose reset has failed: they must be reset before bus mastering is enabled
+ * again. Probe reserves an entry for each function, so that remove need not allocate one.
+ */
+static DEFINE_XARRAY(unclean_functions);
 
 /* Parent of a directory for each device; has the settings common to all devices. */
 static struct dentry *debugfs_root;
@@ -82,6 +89,22 @@ static int cxib_check_bar(struct pci_dev *pdev)
 	return 0;
 }
 
+static unsigned long cxib_function_key(struct pci_dev *pdev)
+{
+	return (unsigned long)pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+}
+
+/* Read by the next probe of the function. */
+static void cxib_save_unclean(const struct cxib_device *device)
+{
+	unsigned long key = cxib_function_key(device->pdev);
+
+	if (device->is_unclean)
+		xa_store(&unclean_functions, key, xa_mk_value(1), GFP_KERNEL);
+	else
+		xa_erase(&unclean_functions, key);
+}
+
 static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct cxib_device *device;
@@ -95,15 +118,13 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 
 	device = cxib_device_alloc(pdev);
-	if (!device) {
+	if (!device || xa_reserve(&unclean_functions, cxib_function_key(pdev), GFP_KERNEL)) {
 		dev_err(&pdev->dev, "cannot allocate device\n");
+		if (device)
+			cxib_device_free(device);
 		return -ENOMEM;
 	}
-	/*
-	 * What an earlier driver, kernel or instance of this module has left is unknown: a failed
-	 * reset, too, is known only to the one that tried it.
-	 */
-	device->is_unclean = true;
+	device->is_unclean = xa_load(&unclean_functions, cxib_function_key(pdev));
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 	device->debugfs_root = debugfs_root;
 	device->command_timeout_ms = &command_timeout_ms;
@@ -122,6 +143,7 @@ stop_device:
 	cxib_device_stop(device);
 free_device:
 	cancel_delayed_work_sync(&device->recovery);
+	cxib_save_unclean(device);
 	cxib_device_free(device);
 	return err;
 }
@@ -135,6 +157,7 @@ static void cxib_remove(struct pci_dev *pdev)
 	cxib_device_stop(device);
 	/* No deadlock: the work only tries to take the device lock, which this thread holds. */
 	cancel_delayed_work_sync(&device->recovery);
+	cxib_save_unclean(device);
 	cxib_device_free(device);
 }
 
@@ -223,6 +246,7 @@ static void __exit cxib_exit(void)
 {
 	pci_unregister_driver(&cxib_driver);
 	debugfs_remove(debugfs_root);
+	xa_destroy(&unclean_functions);
 }
 
 module_init(cxib_init);

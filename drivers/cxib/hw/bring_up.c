@@ -146,6 +146,7 @@ static int set_bus_master(struct cxib_hw *hw)
 	int err;
 
 	if (hw->is_unclean) {
+		dev_warn(hw->bus->dev, "device was left running, resetting it\n");
 		err = reset_device(hw);
 		if (err)
 			return err;

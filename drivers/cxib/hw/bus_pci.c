@@ -62,8 +62,6 @@ static int reset_function(struct cxib_bus *bus)
 	pci->resetting = true;
 	err = pci_reset_function_locked(pci->pdev);
 	pci->resetting = false;
-	/* Restoring consumed the saved state, which a bus reset needs again. */
-	pci_save_state(pci->pdev);
 	return err;
 }
 

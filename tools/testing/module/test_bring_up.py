@@ -21,37 +21,10 @@ VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
 MAX_COMMANDS = 150
-COMMAND, BUS_MASTER = 4, 1 << 2
-"""A register of PCI's configuration space, and its bit that lets a function access memory."""
 
 
 def interrupt_file(number: int, name: str) -> str:
     return pathlib.Path(f"/proc/irq/{number}/{name}").read_text().strip()
-
-
-@unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
-class FailingReset(HcaTest):
-    """Which addresses an HCA still has from a former driver, kernel or instance of the module is unknown."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.hca = self.hcas[0]
-        guest.write_attribute(self.hca / "reset_method", "\n")
-        self.addCleanup(guest.write_attribute, self.hca / "reset_method", "default")
-
-    def assert_is_not_started(self) -> None:
-        self.assertEqual(driver_of(self.hca), "")
-        self.assertFalse((self.hca / "config").read_bytes()[COMMAND] & BUS_MASTER)
-
-    def test_hca_is_not_started_by_this_instance_of_the_module_nor_by_the_next(self) -> None:
-        self.assertNotEqual(guest.bind_error(self.hca), "")
-        self.assert_logged(rf"{self.hca.name}: cannot reset the device: error -\d+")
-        self.assert_is_not_started()
-        guest.unload()
-        guest.load()
-        self.assert_is_not_started()
-        guest.write_attribute(self.hca / "reset_method", "default")
-        self.assertEqual(guest.bind_error(self.hca), "")
 
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")

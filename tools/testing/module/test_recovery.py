@@ -220,6 +220,7 @@ class Recovery(RecoveryTest):
 
         guest.write_attribute(self.hca / "reset_method", "default")
         self.assertEqual(guest.bind_error(self.hca), "")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was left running, resetting it")
         until(self.is_active, "the port is active again")
 
     def test_device_that_was_left_running_is_reset_first(self) -> None:
