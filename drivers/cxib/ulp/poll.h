@@ -121,6 +121,8 @@ struct cxib_poll_statistics {
  * @node: in @cqs of struct cxib_poll_device; protected by the policy lock
  * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by
  *	the policy lock.
+ * @is_left_to_core: the target that the settings want could not be prepared; protected by the
+ *	policy lock
  * @target: what the next event lets poll the CQ; protected by the policy lock
  * @next_runner: runner of @target, which the next event queues the CQ with; NULL: the RDMA core.
  *	Written with the policy lock held, read in interrupts.
@@ -144,6 +146,7 @@ struct cxib_poll_cq {
 	struct cxib_cq *cq;
 	struct list_head node;
 	bool is_explicit;
+	bool is_left_to_core;
 	enum cxib_poll_target target;
 	struct cxib_poll_runner *next_runner;
 	struct cxib_poll_runner *runner;
@@ -173,7 +176,6 @@ struct cxib_poll_cq {
  * @bound: runs work items on the CPU of the interrupt; NULL: not needed so far
  * @unbound: runs work items on any CPU; NULL: not needed so far
  * @num_threads: number of own threads
- * @without_thread: number of CQs left to the RDMA core for lack of a thread
  * @debugfs: file "completion_queues"
  * @num_vectors: number of @vectors
  * @vectors: by completion vector
@@ -185,7 +187,6 @@ struct cxib_poll_device {
 	struct workqueue_struct *bound;
 	struct workqueue_struct *unbound;
 	unsigned int num_threads;
-	u64 without_thread;
 	struct dentry *debugfs;
 	unsigned int num_vectors;
 	struct cxib_poll_vector vectors[] __counted_by(num_vectors);

@@ -127,18 +127,18 @@ static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 	}
 }
 
-/* A CQ that gets no thread because there are too many is left to the RDMA core. */
+/*
+ * A CQ that gets no thread or workqueue is left to the RDMA core: a ULP may create it while memory
+ * is reclaimed, and there may be too many threads.
+ */
 static void follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
 		   const struct cxib_poll_settings *settings)
 {
 	enum cxib_poll_target target = policy_target(poll, settings);
 
-	if (target == CXIB_POLL_OWN_THREAD && !poll->thread.task) {
-		polling->without_thread++;
-		target = CXIB_POLL_CORE;
-	}
-	poll->busy_poll_ns = (u64)settings->busy_poll_us * NSEC_PER_USEC;
-	use_target(polling, poll, target);
+	poll->is_left_to_core = prepare(polling, poll, target);
+	WRITE_ONCE(poll->busy_poll_ns, (u64)settings->busy_poll_us * NSEC_PER_USEC);
+	use_target(polling, poll, poll->is_left_to_core ? CXIB_POLL_CORE : target);
 }
 
 /**
@@ -235,7 +235,8 @@ int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq
 	if (target == CXIB_POLL_OWN_THREAD)
 		set_thread_options(&poll->thread, options);
 	poll->is_explicit = true;
-	poll->busy_poll_ns = (u64)options->busy_poll_us * NSEC_PER_USEC;
+	poll->is_left_to_core = false;
+	WRITE_ONCE(poll->busy_poll_ns, (u64)options->busy_poll_us * NSEC_PER_USEC);
 	WRITE_ONCE(poll->weight, options->weight ?: 1);
 	use_target(polling, poll, target);
 	return 0;
@@ -296,10 +297,6 @@ static bool is_schedulable(const struct ib_cq *ib)
 	return ib->wc && ib->poll_ctx != IB_POLL_DIRECT;
 }
 
-/*
- * The CQ of a device whose settings want an own thread is created without one, if need be: a ULP
- * may create it while memory is reclaimed.
- */
 static int create_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
@@ -314,10 +311,7 @@ static int create_cq(struct cxib_cq *cq)
 		return -ENOMEM;
 	list_add_tail(&poll->node, &polling->cqs);
 	vector_of(polling, poll)->num_cqs++;
-	if (prepare(polling, poll, policy_target(poll, settings)))
-		polling->without_thread++;
-	else
-		follow(polling, poll, settings);
+	follow(polling, poll, settings);
 	cq->poll = poll;
 	return 0;
 }
@@ -339,10 +333,11 @@ static void destroy_cq(struct cxib_cq *cq)
 		list_del(&poll->node);
 		vector_of(polling, poll)->num_cqs--;
 		polling->num_threads -= !!poll->thread.task;
+		/* The resource tracker may still look at the CQ. */
+		WRITE_ONCE(cq->poll, NULL);
 	}
 	cxib_poll_thread_stop(&poll->thread);
 	cxib_poll_work_stop(&poll->work);
-	cq->poll = NULL;
 	kfree(poll);
 }
 
@@ -400,7 +395,11 @@ static void stop(struct cxib_ibdev *ibdev)
 
 static int fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 {
-	return cxib_poll_fill_res_cq(message, cq->poll);
+	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
+
+	/* destroy_cq() frees it before the resource tracker forgets the CQ. */
+	guard(mutex)(&polling->policy->lock);
+	return cq->poll ? cxib_poll_fill_res_cq(message, cq->poll) : 0;
 }
 
 const struct cxib_poll_interface cxib_poll_interface = {

@@ -56,13 +56,14 @@ static bool has_others(struct cxib_poll_runner *runner)
 static bool linger(struct cxib_poll_state *state)
 {
 	struct cxib_poll_cq *poll = from_state(state);
+	u64 busy_poll_ns = READ_ONCE(poll->busy_poll_ns);
 	u64 now;
 
-	if (!poll->busy_poll_ns || !poll->runner->may_linger)
+	if (!busy_poll_ns || !poll->runner->may_linger)
 		return false;
 	now = local_clock();
 	if (!poll->linger_until)
-		poll->linger_until = now + poll->busy_poll_ns;
+		poll->linger_until = now + busy_poll_ns;
 	if (now >= poll->linger_until || need_resched() ||
 	    has_others(poll->runner))
 		return false;

@@ -27,16 +27,16 @@ static const char *const phase_names[] = {
 /**
  * cxib_poll_fill_res_cq() - add the polling context of a CQ to its entry in the resource tracker
  * @message: message with an open table of driver attributes
- * @poll: CQ that is not destroyed meanwhile
+ * @poll: CQ
  *
- * Context: process context.
+ * Context: process context; the caller holds the policy lock, so that the CQ is not destroyed.
  * Return: 0; -EMSGSIZE if the message is full.
  */
 int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", target_names[READ_ONCE(poll->target)]) ||
+	if (rdma_nl_put_driver_string(message, "context", target_names[poll->target]) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -59,6 +59,17 @@ static void show_vectors(struct seq_file *file, const struct cxib_poll_device *p
 		vector = &polling->vectors[i];
 		seq_printf(file, "%u %u %d\n", i, vector->num_cqs, thread_pid(&vector->thread));
 	}
+}
+
+/* Of the CQs that follow the settings, those that could not. */
+static unsigned int count_left(const struct cxib_poll_device *polling)
+{
+	const struct cxib_poll_cq *poll;
+	unsigned int count = 0;
+
+	list_for_each_entry(poll, &polling->cqs, node)
+		count += poll->is_left_to_core;
+	return count;
 }
 
 static void show_waits(struct seq_file *file, const struct cxib_poll_statistics *statistics)
@@ -92,8 +103,8 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 	struct cxib_poll_cq *poll;
 
 	guard(mutex)(&polling->policy->lock);
-	seq_printf(file, "own threads: %u, CQs without thread: %llu\n", polling->num_threads,
-		   polling->without_thread);
+	seq_printf(file, "own threads: %u, CQs left to the core: %u\n", polling->num_threads,
+		   count_left(polling));
 	show_vectors(file, polling);
 	seq_puts(file,
 		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max waits\n");

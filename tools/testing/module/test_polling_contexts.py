@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -39,6 +40,12 @@ class PollingContexts(RecoveryTest):
         rows = [line.split('"') for line in text.splitlines() if line.startswith("0x")]
         return [(context, int(rest.split()[2])) for _, context, rest in rows]
 
+    def tracked_contexts(self) -> frozenset[str]:
+        """What the resource tracker says of the CQs of the kernel."""
+        command = ["rdma", "-dd", "resource", "show", "cq", "dev", self.device_name()]
+        shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return frozenset(re.findall(r"drv_context (\w+(?: \w+)??) drv_completed", shown))
+
     def threads(self) -> list[str]:
         """Names of the threads that poll CQs of the device."""
         names = (path.read_text().strip() for path in pathlib.Path("/proc").glob("[0-9]*/comm"))
@@ -65,6 +72,7 @@ class PollingContexts(RecoveryTest):
                 subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
                 until(lambda: sum(turns for _, turns in self.cqs()) > before, "a CQ has a turn")
                 self.assertEqual({name for name, _ in self.cqs()}, {context})
+                self.assertEqual(self.tracked_contexts(), {context})
         self.assertEqual(len(self.threads()), len(self.cqs()))
 
     def test_settings_survive_a_recovery_but_not_a_rebind(self) -> None:
