@@ -134,7 +134,7 @@ class CommandFaults(HcaTest):
         found = re.findall(rf"cmd_issue: {self.hcas[0].name} (\w+) \(0x\w+\) op_mod (0x\w+)", trace)
         return [" ".join(words) for words in found]
 
-    def strikes(self, index: int) -> bool:
+    def fault_occurs(self, index: int) -> bool:
         """Whether the fault meets a command of a start that has ended: some are issued by work that it has queued."""
         limit = time.monotonic() + LATE_S
         while not self.has_struck(index):
@@ -150,7 +150,7 @@ class CommandFaults(HcaTest):
         self.messages(index)
         control("fault", f"command * nth={number} status=BAD_OPERATION syndrome=0x5ca1ab @hca{index}")
         guest.bind_error(hca)
-        struck = self.strikes(index)
+        occurred = self.fault_occurs(index)
         has_port = any(hca.glob("infiniband/*/ports/1/state"))
         said = [line for line in self.messages(index).splitlines() if not re.search(INFORMATION, line)]
         if driver_of(hca) == "cxib":
@@ -162,7 +162,7 @@ class CommandFaults(HcaTest):
         if has_port:
             self.assertEqual(said, lines)
             self.assertEqual(len(lines), 1 if refused else 0)
-        return struck, " ".join(refused.groups()) if refused else "", has_port
+        return occurred, " ".join(refused.groups()) if refused else "", has_port
 
     def test_start_goes_on_without_what_is_optional(self) -> None:
         """The first, the second and the last command of each name is refused."""
@@ -175,8 +175,8 @@ class CommandFaults(HcaTest):
         outcomes: dict[str, set[bool]] = {}
 
         def refuse(index: int, number: int) -> None:
-            struck, name, has_port = self.refuse(index, number)
-            if not struck:
+            occurred, name, has_port = self.refuse(index, number)
+            if not occurred:
                 self.assertGreater(number, certain)
                 return
             if not name:
