@@ -20,6 +20,7 @@ NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
 # Seconds of an attempt to log in, and for which I/O waits for a session. The usual 15 of an attempt are not enough for
 # the initiator's memory keys where processors are busy or the kernel checks all that it does.
 PATIENCE = (("node.conn[0].timeo.login_timeout", 60), ("node.session.timeo.replacement_timeout", 240))
+LOGIN_TIMEOUT = 30  # seconds that the target waits for each message of a login, 15 by default; its limit
 LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
 
 
@@ -45,7 +46,7 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
         disk = stack.enter_context(backstore)
         stack.enter_context(scsi_target.made(FABRIC, FABRIC / TARGET, group, unit))
         settings = {"authentication": 0, "generate_node_acls": 1, "cache_dynamic_acls": 1, "demo_mode_write_protect": 0,
-                    "t10_pi": int(protected)}
+                    "login_timeout": LOGIN_TIMEOUT, "t10_pi": int(protected)}
         for name, value in settings.items():
             disks.write(group / "attrib" / name, value)
         stack.enter_context(scsi_target.linked(unit / "disk", disk))

@@ -20,33 +20,59 @@ def devices() -> list[str]:
     return [path.name for path in pathlib.Path("/sys/bus/pci/drivers/cxib").glob("????:??:??.?")]
 
 
-def set_contexts(device: str, softirq: str, process: str) -> bool:
-    """False if the device is not there, or refuses."""
+def commands(device: str, softirq: str, process: str) -> str:
+    """Commands of devlink, one a line."""
     values = {"cq_softirq_context": softirq, "cq_process_context": process}
-    return all(
-        subprocess.run(
-            ["devlink", "dev", "param", "set", f"pci/{device}", "name", name, "value", value, "cmode", "runtime"],
-            check=False,
-            stderr=subprocess.DEVNULL,
-        ).returncode
-        == 0
-        for name, value in values.items()
+    return "".join(
+        f"dev param set pci/{device} name {name} value {value} cmode runtime\n" for name, value in values.items()
     )
 
 
+def set_contexts(device: str, softirq: str, process: str) -> bool:
+    """False if the device is not there, or refuses."""
+    lines = commands(device, softirq, process)
+    return subprocess.run(["devlink", "--batch", "-"], input=lines, text=True, check=False).returncode == 0
+
+
 class Changer(threading.Thread):
-    """Changes the contexts of all devices at random until the process ends; devices come and go meanwhile."""
+    """Changes the contexts of all devices at random until the process ends; devices come and go meanwhile.
+
+    One process of devlink reads all the commands: on the debug kernel, two for each change took more time of the
+    processors than the protocols.
+    """
 
     def __init__(self, seed: str) -> None:
         super().__init__(daemon=True)
         self.random = random.Random(seed)
-        self.changes = 0
+        self.requested = 0
         self.ended = threading.Event()
+        # It tells each command that fails in a line.
+        self.devlink = subprocess.Popen(
+            ["devlink", "--force", "--batch", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.failures: list[str] = []
+        self.reader = threading.Thread(target=self.read_failures, daemon=True)
+        self.reader.start()
+
+    def read_failures(self) -> None:
+        self.failures.extend(line for line in self.devlink.stderr if line.startswith("Command failed"))
 
     def run(self) -> None:
         while not self.ended.wait(PERIOD_S):
             for device in devices():
-                self.changes += set_contexts(device, self.random.choice(SOFTIRQ), self.random.choice(PROCESS))
+                lines = commands(device, self.random.choice(SOFTIRQ), self.random.choice(PROCESS))
+                self.devlink.stdin.write(lines)
+                self.devlink.stdin.flush()
+                self.requested += lines.count("\n")
+
+    def end(self) -> int:
+        """Returns how often a context was changed."""
+        self.ended.set()
+        self.join()
+        self.devlink.stdin.close()
+        self.devlink.wait()
+        self.reader.join()
+        return self.requested - len(self.failures)
 
 
 def turns() -> int:
@@ -75,10 +101,9 @@ class Polling:
 
     def __exit__(self, *_: object) -> None:
         if self.changer:
-            self.changer.ended.set()
-            self.changer.join()
-            print(f"contexts changed {self.changer.changes} times", flush=True)
-            if not self.changer.changes:
+            changes = self.changer.end()
+            print(f"contexts changed {changes} times", flush=True)
+            if not changes:
                 raise RuntimeError("contexts were never changed")
         elif CHOSEN and CHOSEN != "core:core":
             print(f"{turns()} turns of the CQs that are left", flush=True)
