@@ -712,6 +712,25 @@ static void debt_of_a_quantum_costs_a_turn(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &debtor->entry, cxib_poll_list_next(&model->list));
 }
 
+/* 160 us of 50 leave a debt of two quanta and 10 us, which shorten the turn after that. */
+static void repay_lone_debtor_takes_a_call_for_each_quantum(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_cq *debtor = add_cq(model, US, 1, 0);
+
+	KUNIT_EXPECT_FALSE(test, cxib_poll_list_repay(&model->list));
+	cxib_poll_list_add(&model->list, &debtor->entry);
+	KUNIT_EXPECT_FALSE(test, cxib_poll_list_repay(&model->list));
+	cxib_poll_list_next(&model->list);
+	cxib_poll_entry_charge(&debtor->entry, 1, 3 * QUANTUM_NS + 10 * US);
+	cxib_poll_list_requeue(&model->list, &debtor->entry);
+	KUNIT_EXPECT_TRUE(test, cxib_poll_list_repay(&model->list));
+	KUNIT_EXPECT_TRUE(test, cxib_poll_list_repay(&model->list));
+	KUNIT_EXPECT_FALSE(test, cxib_poll_list_repay(&model->list));
+	KUNIT_EXPECT_PTR_EQ(test, &debtor->entry, cxib_poll_list_next(&model->list));
+	KUNIT_EXPECT_EQ(test, QUANTUM_NS - 10 * US, debtor->entry.deficit_ns);
+}
+
 /* Saved time would let a CQ that was idle for long take all of it at once. */
 static void unused_time_of_a_turn_is_not_saved(struct kunit *test)
 {
@@ -888,6 +907,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(debtor_is_not_fresh_in_the_next_round),
 	KUNIT_CASE(debtor_is_fresh_after_a_round_without_turn),
 	KUNIT_CASE(debt_of_a_quantum_costs_a_turn),
+	KUNIT_CASE(repay_lone_debtor_takes_a_call_for_each_quantum),
 	KUNIT_CASE(unused_time_of_a_turn_is_not_saved),
 	KUNIT_CASE(charge_of_clock_that_does_not_advance_ends_turn),
 	KUNIT_CASE(charge_of_clock_that_jumped_is_limited),

@@ -204,6 +204,7 @@ void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_u
 void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
+bool cxib_poll_runner_repay(struct cxib_poll_runner *runner);
 bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
 
 /* poll_vector.c */

@@ -175,6 +175,28 @@ struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_next);
 
 /**
+ * cxib_poll_list_repay() - let a CQ that is alone in its list pay a quantum of its debt
+ * @list: the list
+ *
+ * For a list whose CQ shares the processor with those of other lists: each call stands for a turn
+ * that the CQ does without. cxib_poll_list_next() would let the rounds pass at once.
+ *
+ * Return: true if the CQ has paid; false if it may have a turn, or the list is empty.
+ */
+bool cxib_poll_list_repay(struct cxib_poll_list *list)
+{
+	struct cxib_poll_entry *entry = list_first_entry_or_null(&list->old,
+								 struct cxib_poll_entry, node);
+
+	if (!entry || !rounds_in_debt(list, entry))
+		return false;
+	repay(list, entry, 1);
+	entry->round++;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_repay);
+
+/**
  * cxib_poll_list_del() - removes a CQ that may wait for its turn
  * @entry: the entry; may be in no list
  *

@@ -82,6 +82,7 @@ void cxib_poll_list_init(struct cxib_poll_list *list, u32 quantum_ns);
 void cxib_poll_list_add(struct cxib_poll_list *list, struct cxib_poll_entry *entry);
 bool cxib_poll_list_idle(struct cxib_poll_list *list);
 struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list);
+bool cxib_poll_list_repay(struct cxib_poll_list *list);
 void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry *entry);
 void cxib_poll_list_del(struct cxib_poll_entry *entry);
 

@@ -265,6 +265,22 @@ bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 }
 
 /**
+ * cxib_poll_runner_repay() - let the only CQ of a runner pay for turns that were too long
+ * @runner: runner of one CQ; only its entity calls this
+ *
+ * Context: any.
+ * Return: true if this turn was the price; false if the CQ may have it.
+ */
+bool cxib_poll_runner_repay(struct cxib_poll_runner *runner)
+{
+	bool has_paid;
+
+	scoped_guard(spinlock_irqsave, &runner->lock)
+		has_paid = cxib_poll_list_repay(&runner->list);
+	return has_paid;
+}
+
+/**
  * cxib_poll_runner_is_active() - has the runner CQs to poll
  * @runner: runner; only its entity calls this
  *
