@@ -99,6 +99,8 @@ static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *po
 	poll->target = target;
 	/* Its thread or workqueue is visible before the runner is; pairs with queue_cq(). */
 	smp_store_release(&poll->next_runner, runner_of(polling, poll, target));
+	/* Spares events of CQs that are left to the RDMA core the call. */
+	WRITE_ONCE(poll->cq->is_scheduled, target != CXIB_POLL_CORE);
 }
 
 static bool may_sleep(const struct cxib_poll_cq *poll)
@@ -311,8 +313,8 @@ static int create_cq(struct cxib_cq *cq)
 		return -ENOMEM;
 	list_add_tail(&poll->node, &polling->cqs);
 	vector_of(polling, poll)->num_cqs++;
-	follow(polling, poll, settings);
 	cq->poll = poll;
+	follow(polling, poll, settings);
 	return 0;
 }
 

@@ -167,12 +167,12 @@ struct cxib_user_interface {
  * @start: called before the first CQ is created; undoes its work if it returns an error
  * @stop: called after the last CQ is destroyed
  * @create_cq: called for each kernel CQ before its first event; sets cq->poll, or leaves
- *	it NULL and may set it later. Process context, may sleep.
+ *	it NULL. Process context, may sleep.
  * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
  *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
  * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
  *	Returns 0 or -EMSGSIZE.
- * @queue: called in place of comp_handler for a CQ with cq->poll whose claim was taken.
+ * @queue: called in place of comp_handler for a CQ with is_scheduled whose claim was taken.
  *	Returns true if the scheduler polls until it arms the CQ, false if comp_handler is
  *	to be called. Interrupts are off; flush_lock may be held.
  */

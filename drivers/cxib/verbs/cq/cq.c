@@ -208,7 +208,7 @@ static void cxib_cq_deliver_event(struct cxib_cq *cq)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	if (READ_ONCE(cq->poll) && ibdev->polling->queue(cq))
+	if (READ_ONCE(cq->is_scheduled) && ibdev->polling->queue(cq))
 		return;
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }

@@ -22,6 +22,7 @@ struct cxib_qp;
  * @cqn: CQN
  * @user: memory and UAR that user space passed; user CQs only
  * @is_user: polled by user space, not by the kernel
+ * @is_scheduled: the scheduler gets the events; false: the comp_handler. Changes at any time.
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
  * @log_size: log2 of the number of CQEs
@@ -30,8 +31,7 @@ struct cxib_qp;
  * @dbr: doorbell record: consumer index and arm word
  * @eq: EQ of completion events
  * @reference: held while an asynchronous event is delivered
- * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events.
- *	The scheduler may set it at any time.
+ * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
  * @lock: serializes pollers; protects what follows, and the consumer indices of the
@@ -53,6 +53,7 @@ struct cxib_cq {
 	u32 cqn;
 	struct cxib_user_queue user;
 	bool is_user;
+	bool is_scheduled;
 	u16 uid;
 	enum hw_cqe_size user_entry;
 	unsigned int log_size;
