@@ -20,15 +20,7 @@ EQUAL_US = [20] * 7
 MIXED_US = [5, 5, 10, 20, 20, 50, 100]
 PERIOD_US = 5000
 SAMPLES = 101
-HOGGED = "hogged CPU"
-INTENSIVE = pathlib.Path("/sys/module/workqueue/parameters/cpu_intensive_thresh_us")
-
 PREEMPTION = pathlib.Path("/sys/kernel/debug/sched/preempt")
-
-
-def hogged_lines() -> int:
-    """Complaints of the kernel about work items that ran for long. It repeats one after 4, 8, 16, … times."""
-    return subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout.count(HOGGED)
 
 
 def preemption() -> str:
@@ -40,16 +32,12 @@ def preemption() -> str:
 def measure(context: str, seconds: int) -> dict:
     found = {"alone": bench_polling.alone(context, SAMPLES)}
     for name, costs in (("equal", EQUAL_US), ("mixed", MIXED_US)):
-        before = hogged_lines()
         found[name] = bench_polling.load(context, costs, period_us=PERIOD_US, seconds=seconds)
-        found[name]["hogged"] = hogged_lines() - before
     return found
 
 
 def main() -> int:
     module, output, seconds = sys.argv[1:]
-    if INTENSIVE.exists():
-        INTENSIVE.write_text("10000")
     subprocess.run(["insmod", module], check=True)
     results = {"seconds": int(seconds), "preemption": preemption(), "contexts": {}}
     for context in bench_polling.contexts():

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the interrupt to done() on a vector without other traffic. The time stamp counter is read at
- * the kernel's tracepoint irq_handler_entry, which is before the driver's handler, and in done().
+ * From the interrupt to done() on a vector without other traffic. The time stamp counter is read
+ * before the driver's handler runs, and in done().
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
-#include <linux/string.h>
 #include <linux/timex.h>
-#include <linux/tracepoint.h>
 
 #include "polling.h"
 
@@ -47,12 +45,6 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&alone->done);
 }
 
-static void find_irq_handler_entry(struct tracepoint *tracepoint, void *found)
-{
-	if (!strcmp(tracepoint->name, "irq_handler_entry"))
-		*(struct tracepoint **)found = tracepoint;
-}
-
 static int sample(struct alone *alone)
 {
 	int err;
@@ -71,20 +63,15 @@ static int sample(struct alone *alone)
 
 static int sample_all(struct alone *alone, u32 samples)
 {
-	struct tracepoint *tracepoint = NULL;
 	u32 i;
 	int err;
 
-	for_each_kernel_tracepoint(find_irq_handler_entry, &tracepoint);
-	if (!tracepoint)
-		return -ENOENT;
-	err = tracepoint_probe_register(tracepoint, on_interrupt, alone);
+	err = polling_watch_interrupts(on_interrupt, alone);
 	if (err)
 		return err;
 	for (i = 0; i < samples && !err; i++)
 		err = sample(alone);
-	tracepoint_probe_unregister(tracepoint, on_interrupt, alone);
-	tracepoint_synchronize_unregister();
+	polling_ignore_interrupts(on_interrupt, alone);
 	return err;
 }
 

@@ -3,6 +3,10 @@
  * CQs that are always full, the hogs, and one that is mostly idle. done() of a hog works for a given
  * time and posts the next WR. A timer posts the WRs of the idle CQ, and another ends the measurement,
  * in the interrupt: nothing else is sure to run while the hogs do.
+ *
+ * A completion of the idle CQ waits from the interrupt that reports it; one that needs no interrupt,
+ * because an earlier one of the CQ waits still, from when a hog or the timer sees its CQE. What the
+ * device does between posting and interrupt is not in it: an emulated one has to wait for a processor.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -44,9 +48,13 @@ struct hog {
  * @timer: posts its WRs
  * @posted: WRs posted to it
  * @delayed: times when all WRs that fit were outstanding
- * @latencies_ns: of each WR: when it was posted, then the time from there to done()
+ * @latencies_ns: of each WR: when its completion began to wait, then the time from there to done()
+ * @noted: WRs whose completions have begun to wait; protected by disabling interrupts
  * @completed: number of @latencies_ns
  * @room: for so many
+ * @holder: hog whose done() has run last
+ * @held_since: when its first done() in a row began
+ * @longest_hold_ns: the longest time that done() of one hog ran in a row
  * @sampler: takes a window of @windows
  * @windows: completions of each hog by the end of each second
  * @window_count: number of @windows
@@ -65,8 +73,12 @@ struct load {
 	u32 posted;
 	u32 delayed;
 	u64 *latencies_ns;
+	u32 noted;
 	u32 completed;
 	u32 room;
+	struct hog *holder;
+	u64 held_since;
+	u64 longest_hold_ns;
 	struct hrtimer sampler;
 	u64 windows[POLLING_MAX_SECONDS][POLLING_MAX_HOGS];
 	u32 window_count;
@@ -118,6 +130,43 @@ static void note_progress(struct load *load, u64 completed, u32 enough)
 		complete(&load->ended);
 }
 
+/* Completions that are in the ring of the idle CQ begin to wait now. */
+static void note_waiting(struct load *load)
+{
+	struct ib_cq *cq = load->idle.cq;
+	unsigned long flags;
+	int visible;
+
+	local_irq_save(flags);
+	visible = cq->device->ops.peek_cq(cq, IDLE_DEPTH);
+	while (visible > 0 && load->noted < load->completed + visible)
+		load->latencies_ns[load->noted++] = ktime_get_ns();
+	local_irq_restore(flags);
+}
+
+static void on_interrupt(void *data, int irq, struct irqaction *action)
+{
+	note_waiting(data);
+}
+
+/* An armed CQ has an interrupt to come; one whose completions wait has none. */
+static void note_without_interrupt(struct load *load)
+{
+	if (READ_ONCE(load->noted) > READ_ONCE(load->completed))
+		note_waiting(load);
+}
+
+static void note_holder(struct hog *hog, u64 start)
+{
+	struct load *load = hog->load;
+
+	if (load->holder != hog) {
+		load->holder = hog;
+		load->held_since = start;
+	}
+	load->longest_hold_ns = max(load->longest_hold_ns, ktime_get_ns() - load->held_since);
+}
+
 /* The WR takes the place of the one that has completed. */
 static bool repost(struct hog *hog)
 {
@@ -138,8 +187,11 @@ static void on_hog_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct hog *hog = container_of(wc->wr_cqe, struct hog, endpoint.cqe);
 	struct load *load = hog->load;
+	u64 start = ktime_get_ns();
 
 	work(hog->loops);
+	note_holder(hog, start);
+	note_without_interrupt(load);
 	WRITE_ONCE(hog->completed, hog->completed + 1);
 	if (wc->status != IB_WC_SUCCESS)
 		fail(load, -EIO);
@@ -152,7 +204,15 @@ static void on_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct load *load = container_of(wc->wr_cqe, struct load, idle.cqe);
 
+	unsigned long flags;
+
+	local_irq_save(flags);
+	/* Polled before there was an interrupt: it has not waited. */
+	if (load->noted == load->completed)
+		load->latencies_ns[load->noted++] = ktime_get_ns();
 	load->latencies_ns[load->completed] = ktime_get_ns() - load->latencies_ns[load->completed];
+	load->holder = NULL;
+	local_irq_restore(flags);
 	/* The timer may post another one, and reads this first. */
 	smp_store_release(&load->completed, load->completed + 1);
 	if (wc->status != IB_WC_SUCCESS)
@@ -173,8 +233,9 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 		load->delayed++;
 		return HRTIMER_RESTART;
 	}
+	note_without_interrupt(load);
 	atomic_inc(&load->open);
-	load->latencies_ns[load->posted++] = ktime_get_ns();
+	load->posted++;
 	err = polling_endpoint_post(&load->idle);
 	if (!err)
 		return HRTIMER_RESTART;
@@ -282,6 +343,17 @@ static int run(struct load *load)
 	return err ?: load->err;
 }
 
+static int run_watched(struct load *load)
+{
+	int err = polling_watch_interrupts(on_interrupt, load);
+
+	if (err)
+		return err;
+	err = run(load);
+	polling_ignore_interrupts(on_interrupt, load);
+	return err;
+}
+
 static void report(const struct load *load)
 {
 	u32 i, window;
@@ -293,6 +365,7 @@ static void report(const struct load *load)
 		for (i = 0; i < load->settings->hogs; i++)
 			polling_say("window %u hog %u completed %llu", window, i,
 				    load->windows[window][i]);
+	polling_say("longest_hold_ns %llu", load->longest_hold_ns);
 	polling_say("idle posted %u completed %u delayed %u", load->posted, load->completed,
 		    load->delayed);
 	for (i = 0; i < load->completed; i++)
@@ -335,7 +408,7 @@ int polling_measure_load(struct ib_pd *pd, const struct polling_settings *settin
 		return -ENOMEM;
 	err = load->latencies_ns ? create_endpoints(load, pd) : -ENOMEM;
 	if (!err)
-		err = run(load);
+		err = run_watched(load);
 	if (!err)
 		report(load);
 	destroy_endpoints(load);
