@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processors go offline and come back, and interrupts move, in the middle of I/O: it continues in each polling context."""
+
+import contextlib
+import pathlib
+import re
+import unittest
+from collections.abc import Iterator
+
+import disks
+import load
+import nvme
+import polling
+import rdma
+import ulp
+
+PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
+TRACE = pathlib.Path("/sys/kernel/tracing")
+RUN = TRACE / "events/cxib/cq_run/enable"
+CONTEXTS = [("core", "core"), ("softirq", "workqueue"), ("thread", "unbound"), ("thread", "thread")]
+ROUNDS = 5 if ulp.WHOLE else 1
+TURNS = 50
+"""Of the CQs, by which I/O has gone on after a change. A turn has at least one completion."""
+
+
+@contextlib.contextmanager
+def offline(processor: pathlib.Path) -> Iterator[None]:
+    disks.write(processor / "online", 0)
+    try:
+        yield
+    finally:
+        disks.write(processor / "online", 1)
+
+
+@contextlib.contextmanager
+def contexts(softirq: str, process: str) -> Iterator[None]:
+    """Of the CQs of all HCAs."""
+    for device in polling.devices():
+        if not polling.set_contexts(device, softirq, process):
+            raise AssertionError(f"{device} refuses {softirq}:{process}")
+    try:
+        yield
+    finally:
+        for device in polling.devices():
+            polling.set_contexts(device, "core", "core")
+
+
+def completion_interrupts() -> list[int]:
+    """Numbers of the completion vectors of all HCAs."""
+    lines = pathlib.Path("/proc/interrupts").read_text().splitlines()
+    return [int(line.split(":")[0]) for line in lines if re.search(r"cxib-comp\d+@", line)]
+
+
+@contextlib.contextmanager
+def moved(processor: int) -> Iterator[None]:
+    """All completion vectors are on this processor."""
+    files = [pathlib.Path(f"/proc/irq/{number}/smp_affinity_list") for number in completion_interrupts()]
+    before = [file.read_text() for file in files]
+    try:
+        for file in files:
+            disks.write(file, processor)
+        yield
+    finally:
+        for file, value in zip(files, before, strict=True):
+            disks.write(file, value.strip())
+
+
+class Processors(load.Faulty):
+    def io_goes_on(self, what: str, chosen: tuple[str, str]) -> None:
+        """The CQs of the RDMA core have no turns: there the end of the load says whether it has continued."""
+        if chosen[0] == "core":
+            return
+        before = polling.turns()
+        rdma.until(lambda: polling.turns() > before + TURNS, f"I/O goes on {what}")
+
+    def check(self, change: contextlib.AbstractContextManager, chosen: tuple[str, str], what: str) -> None:
+        with change:
+            self.io_goes_on(what, chosen)
+        self.io_goes_on(f"after that ({what})", chosen)
+
+    @contextlib.contextmanager
+    def io(self, chosen: tuple[str, str]) -> Iterator[None]:
+        with contexts(*chosen), nvme.target(disks.in_memory(0)), nvme.connection(2) as disk:
+            running = load.writes(disk)
+            yield
+            status, output = running.end()
+            self.assertEqual(status, 0, output)
+
+    def test_offline_under_io(self) -> None:
+        processors = sorted(path.parent for path in PROCESSORS.glob("cpu[0-9]*/online"))
+        self.assertTrue(processors, "no processor can be taken offline")
+        for chosen in CONTEXTS:
+            with self.subTest(contexts=chosen), self.io(chosen):
+                for processor in processors * ROUNDS:
+                    self.check(offline(processor), chosen, f"without {processor.name}")
+
+    def test_moved_vectors_move_softirq_and_workqueue(self) -> None:
+        """Where their runners have turns; threads and unbound work items stay where the scheduler puts them."""
+        chosen = "softirq", "workqueue"
+        self.addCleanup(disks.write, RUN, 0)
+        with self.io(chosen):
+            for processor in (0, 1, 0):
+                with self.subTest(processor=processor), moved(processor):
+                    self.io_goes_on("after its vectors have moved", chosen)
+                    disks.write(TRACE / "trace", "")
+                    disks.write(RUN, 1)
+                    self.io_goes_on("there", chosen)
+                    disks.write(RUN, 0)
+                    found = set(re.findall(r"\[(\d+)\].* cq_run: ", (TRACE / "trace").read_text()))
+                    self.assertEqual({int(number) for number in found}, {processor})
+
+
+if __name__ == "__main__":
+    unittest.main()

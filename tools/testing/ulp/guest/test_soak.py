@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All protocols at the same time, with data that is compared, for ULP_SOAK seconds; with --polling random:SEED the polling
+contexts of their CQs change all the while. The kernel that checks itself has to find nothing."""
+
+import contextlib
+import os
+import time
+import unittest
+
+import disks
+import dma_checker
+import iser
+import nfs
+import nvme
+import rdma
+import srp
+import test_rds
+import wire
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, writes
+
+SECONDS = int(os.environ.get("ULP_SOAK", "60"))
+RDS_MESSAGES = 200
+"""Of one pass."""
+
+
+def ip_stream() -> Load:
+    return Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "1M", "-b", "4M")
+
+
+class Soak(Faulty):
+    def start(self, stack: contextlib.ExitStack) -> dict[str, Load]:
+        gid = srp.gid(wire.ends()[0].device)
+        # Completions of the host share lines of the cache, each of which the checker of DMA mappings reports.
+        stack.enter_context(dma_checker.limited())
+        for server in (nvme.target(disks.in_memory(0)), iser.target(disks.in_memory(1)),
+                       srp.target(disks.in_memory(2), wire.client_guid()), nfs.server(disks.in_memory(3)), test_rds.serve(),
+                       rdma.background("iperf3", "-s", "-B", wire.SERVER)):
+            stack.enter_context(server)
+        time.sleep(1)
+        paths = {"nvme": nvme_disk(), "iser": iser_disk(), "srp": srp_disk(gid), "nfs": nfs_file()}
+        loads = {name: writes(stack.enter_context(path)) for name, path in paths.items()}
+        return {**loads, "rds": rds_streams(RDS_MESSAGES), "ipoib": ip_stream()}
+
+    def test_all_protocols_at_once(self) -> None:
+        with contextlib.ExitStack() as stack:
+            loads = self.start(stack)
+            end = time.monotonic() + SECONDS
+            while time.monotonic() < end and all(load.child.poll() is None for load in loads.values()):
+                time.sleep(1)
+            for name, load in loads.items():
+                with self.subTest(protocol=name):
+                    status, output = load.end()
+                    self.assertEqual(status, 0, output)
+
+
+if __name__ == "__main__":
+    unittest.main()
