@@ -175,6 +175,27 @@ static int choose_vectors(struct kverbs_report *report)
 }
 
 /**
+ * kverbs_context_no_options() - the case of a caller that passes no options, which the kernel log reports
+ * @report: report
+ * @settings: unused
+ *
+ * Return: 0, or an error after kverbs_fail().
+ */
+int kverbs_context_no_options(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	struct ib_cq *cq = ib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, IB_POLL_SOFTIRQ);
+	int err;
+
+	if (IS_ERR(cq))
+		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
+	err = expect_refusal(report, "no options", kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, NULL),
+			     -EINVAL) ?:
+	      expect_change(report, "no options", cq, NULL, -EINVAL);
+	ib_free_cq(cq);
+	return err;
+}
+
+/**
  * kverbs_context_input() - the case of invalid arguments
  * @report: report
  * @settings: unused

@@ -389,10 +389,12 @@ CASE(softirq_drain, run_drain, SOFTIRQ)
 CASE(thread_drain, run_drain, THREAD)
 CASE(own_thread_drain, run_drain, THREAD, .flags = CXIB_CQ_OWN_THREAD)
 CASE(workqueue_drain, run_drain, WORKQUEUE)
+CASE(unbound_drain, run_drain, UNBOUND_WORKQUEUE)
 CASE(softirq_free, run_free, SOFTIRQ)
 CASE(thread_free, run_free, THREAD)
 CASE(own_thread_free, run_free, THREAD, .flags = CXIB_CQ_OWN_THREAD)
 CASE(workqueue_free, run_free, WORKQUEUE)
+CASE(unbound_free, run_free, UNBOUND_WORKQUEUE)
 
 const struct kverbs_case kverbs_context_cases[] = {
 	{ "context_direct_traffic", run_direct_traffic },
@@ -409,10 +411,13 @@ const struct kverbs_case kverbs_context_cases[] = {
 	{ "context_thread_drain", run_thread_drain },
 	{ "context_own_thread_drain", run_own_thread_drain },
 	{ "context_workqueue_drain", run_workqueue_drain },
+	{ "context_unbound_drain", run_unbound_drain },
 	{ "context_softirq_free", run_softirq_free },
 	{ "context_thread_free", run_thread_free },
 	{ "context_own_thread_free", run_own_thread_free },
 	{ "context_workqueue_free", run_workqueue_free },
+	{ "context_unbound_free", run_unbound_free },
 	{ "context_invalid_options", kverbs_context_input },
+	{ "context_no_options", kverbs_context_no_options },
 	{}
 };

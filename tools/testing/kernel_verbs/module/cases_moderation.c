@@ -199,6 +199,42 @@ static int run_polled(struct kverbs_report *report, enum ib_poll_context context
 	return kverbs_with_pair(report, &spec, adapts);
 }
 
+/* The runners of cxib report what they have polled, as the RDMA core does. */
+static int run_in_context(struct kverbs_report *report, enum cxib_cq_context context, u32 flags)
+{
+	const struct cxib_cq_options options = { .context = context, .flags = flags };
+	struct kverbs_spec spec = kverbs_usual;
+
+	spec.core_polls = true;
+	spec.options = &options;
+	return kverbs_with_pair(report, &spec, adapts);
+}
+
+static int run_cxib_softirq(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_in_context(report, CXIB_CQ_SOFTIRQ, 0);
+}
+
+static int run_cxib_thread(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_in_context(report, CXIB_CQ_THREAD, 0);
+}
+
+static int run_cxib_own_thread(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_in_context(report, CXIB_CQ_THREAD, CXIB_CQ_OWN_THREAD);
+}
+
+static int run_cxib_workqueue(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_in_context(report, CXIB_CQ_WORKQUEUE, 0);
+}
+
+static int run_cxib_unbound(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_in_context(report, CXIB_CQ_UNBOUND_WORKQUEUE, 0);
+}
+
 static int run_softirq(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run_polled(report, IB_POLL_SOFTIRQ);
@@ -212,5 +248,10 @@ static int run_workqueue(struct kverbs_report *report, const struct kverbs_setti
 const struct kverbs_case kverbs_moderation_cases[] = {
 	{ "moderation_in_softirq", run_softirq },
 	{ "moderation_in_workqueue", run_workqueue },
+	{ "context_softirq_moderation", run_cxib_softirq },
+	{ "context_thread_moderation", run_cxib_thread },
+	{ "context_own_thread_moderation", run_cxib_own_thread },
+	{ "context_workqueue_moderation", run_cxib_workqueue },
+	{ "context_unbound_moderation", run_cxib_unbound },
 	{}
 };
