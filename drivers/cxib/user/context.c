@@ -128,6 +128,8 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	mutex_init(&context->resize_lock);
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
+	mutex_init(&context->registrations_lock);
+	xa_init(&context->registrations);
 	if (!(request.lib_caps & MLX5_LIB_CAP_DYN_UAR))
 		err = cxib_bfregs_create(context, request.total_num_bfregs,
 					 request.num_low_latency_bfregs);
@@ -177,6 +179,8 @@ static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 	cxib_leftovers_close(to_ibdev(ib->device), ib);
 	WARN_ON(!xa_empty(&context->uars));
 	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
+	WARN_ON(!xa_empty(&context->registrations));
+	mutex_destroy(&context->registrations_lock);
 	mutex_destroy(&context->lock);
 	mutex_destroy(&context->resize_lock);
 }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The uverbs objects, methods and attributes of the driver: the list of them all. */
+#include <rdma/cxib_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/devx.h"
 #include "user/dm.h"
 #include "user/user.h"
+
+/*
+ * The RDMA core shares a fixed number of object ids between itself and the drivers. An id
+ * that is not the driver's any more would disable uverbs for the device as a whole.
+ */
+#define HAS_ID(object)	(((object) & ~UVERBS_API_NS_FLAG) < UVERBS_API_OBJ_KEY_NUM_DRIVER)
 
 const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN(cxib_uar_definitions),
@@ -14,5 +21,7 @@ const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN(cxib_devx_umem_definitions),
 	UAPI_DEF_CHAIN(cxib_dm_definitions),
 	UAPI_DEF_CHAIN(cxib_query_definitions),
+	UAPI_DEF_CHAIN(HAS_ID(CXIB_OBJECT_XRC_REGISTRATION) ?
+		       cxib_xrc_registration_definitions : NULL),
 	{},
 };

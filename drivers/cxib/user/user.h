@@ -28,6 +28,8 @@ struct mlx5_ib_alloc_ucontext_resp;
  * @resize_lock: serializes resize_cq
  * @lock: protects @record_pages
  * @record_pages: list of struct cxib_dbr_page of its queues
+ * @registrations_lock: protects @registrations; held while a QP is opened for one
+ * @registrations: struct cxib_xrc_registration by QPN
  */
 struct cxib_ucontext {
 	struct ib_ucontext ib;
@@ -41,6 +43,8 @@ struct cxib_ucontext {
 	struct mutex resize_lock; /* resize_cq */
 	struct mutex lock; /* record_pages */
 	struct list_head record_pages;
+	struct mutex registrations_lock; /* registrations */
+	struct xarray registrations;
 };
 
 static inline struct cxib_ucontext *to_ucontext(struct ib_ucontext *ib)
@@ -120,5 +124,8 @@ extern const struct uapi_definition cxib_query_definitions[];
 extern const struct uapi_definition cxib_uar_definitions[];
 u32 cxib_uar_index(struct rdma_user_mmap_entry *uar);
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 number);
+
+/* xrc_registration.c */
+extern const struct uapi_definition cxib_xrc_registration_definitions[];
 
 #endif

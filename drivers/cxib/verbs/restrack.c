@@ -7,6 +7,7 @@
 
 #include "verbs/odp/odp.h"
 #include "verbs/qp/qp.h"
+#include "verbs/xrc/opener.h"
 
 struct detail {
 	const char *name;
@@ -62,6 +63,17 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 	return end_table(message, table, err);
 }
 
+static int put_handles(struct sk_buff *message, struct ib_qp *ib)
+{
+	const struct cxib_xrc_handles handles = cxib_xrc_count_handles(ib);
+	const struct detail details[] = {
+		{ "registrations", handles.num_registrations },
+		{ "openers", handles.num_openers },
+	};
+
+	return put(message, details, ARRAY_SIZE(details));
+}
+
 int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
@@ -75,10 +87,14 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 		{ "receive_produced", READ_ONCE(qp->rq.prod_index) },
 		{ "receive_consumed", READ_ONCE(qp->rq.cons_index) },
 	};
+	int err;
 
 	if (!table)
 		return -EMSGSIZE;
-	return end_table(message, table, put(message, details, ARRAY_SIZE(details)));
+	err = put(message, details, ARRAY_SIZE(details));
+	if (!err && ib->qp_type == IB_QPT_XRC_TGT)
+		err = put_handles(message, ib);
+	return end_table(message, table, err);
 }
 
 /* Counters of an ODP MR in 'rdma statistic show mr'. */
