@@ -40,6 +40,58 @@ class Cases(Programs):
         self.check("partitions")
 
 
+class XrcRegistrations(Programs):
+    """XRC receive QPs that belong to all processes that have registered them."""
+
+    def test_registered_qp_receives_after_its_creator_was_killed(self) -> None:
+        self.check("xrc_registration", "killed-creator")
+
+    def test_registered_qp_is_gone_when_its_last_user_was_killed(self) -> None:
+        self.check("xrc_registration", "killed-last")
+
+    def test_registered_qp_is_gone_when_its_creator_alone_unregisters(self) -> None:
+        self.check("xrc_registration", "creator-alone")
+
+    def test_number_that_is_no_receive_qp_of_the_domain_is_refused(self) -> None:
+        self.check("xrc_registration", "wrong-numbers")
+
+    def test_domain_of_a_registered_qp_stays_open(self) -> None:
+        self.check("xrc_registration", "domain-stays")
+
+    def test_domain_of_an_unregistered_qp_closes(self) -> None:
+        self.check("xrc_registration", "domain-closes")
+
+    def test_qp_registered_repeatedly_is_gone_when_unregistered_once(self) -> None:
+        self.check("xrc_registration", "repeated")
+
+    def test_event_of_a_registered_qp_reaches_each_registrant_once(self) -> None:
+        self.check("xrc_registration", "events")
+
+    def test_event_of_a_registered_qp_reaches_its_creator_for_handle_and_registration(self) -> None:
+        self.check("xrc_registration", "events-of-creator")
+
+    def test_registration_of_a_process_that_forked_ends_with_the_last_close(self) -> None:
+        self.check("xrc_registration", "forked")
+
+    def test_registration_of_each_context_of_a_process_counts(self) -> None:
+        self.check("xrc_registration", "two-contexts")
+
+    def test_registration_and_opened_handle_count_alike(self) -> None:
+        self.check("xrc_registration", "opener")
+
+    def test_registration_by_two_threads_succeeds_once(self) -> None:
+        self.check("xrc_registration", "racing")
+
+    def test_registration_beyond_the_limit_of_a_control_group_is_refused(self) -> None:
+        self.check("xrc_registration", "limited")
+
+    def test_registration_with_wrong_attributes_is_refused(self) -> None:
+        self.check("xrc_registration", "bad-requests")
+
+    def test_unregistration_of_something_else_leaves_the_registration(self) -> None:
+        self.check("xrc_registration", "mismatches")
+
+
 class LargeRegions(Programs):
     """One command with all translations would be longer than the device takes."""
 
