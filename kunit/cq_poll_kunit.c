@@ -523,6 +523,17 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 }
 
+static void dma_off_user_cq_has_no_event(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_wqes(test);
+
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
+	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
+	fake->cq.is_user = true;
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
+	fake->cq.is_user = false;
+}
+
 static void cq_clean_removes_cqes_of_one_qp(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
@@ -586,6 +597,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(poll_cq_dma_off_gsi_wrs_fail_after_delay),
 	KUNIT_CASE(poll_cq_dma_off_gsi_tx_wrs_fail_after_delay),
 	KUNIT_CASE(dma_off_cq_event_once_per_arm),
+	KUNIT_CASE(dma_off_user_cq_has_no_event),
 	KUNIT_CASE(cq_clean_removes_cqes_of_one_qp),
 	KUNIT_CASE(cq_clean_ring_wraparound_keeps_other_cqes),
 	{}

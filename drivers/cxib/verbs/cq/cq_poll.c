@@ -668,7 +668,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
  * @cq: CQ of a device with DMA off
  *
  * As with a working device, there is one event for each req_notify_cq, and none for a
- * CQ that is only polled.
+ * CQ that is only polled. User CQs have none: user space gets the fatal event instead.
  *
  * Context: any.
  * Return: true if the CQ is armed and there is a completion to poll: then the caller must
@@ -680,7 +680,8 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 	bool due;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	due = has_completions(cq) && cxib_claim_take_all(&cq->claim);
+	/* The ring of a user CQ has no kernel address, and its doorbell record is user space's. */
+	due = !cq->is_user && has_completions(cq) && cxib_claim_take_all(&cq->claim);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
