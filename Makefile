@@ -10,6 +10,7 @@ KERNEL ?= stock
 -include tools/lab/lab.mk
 -include scripts/hwtab/tables.mk
 -include tools/cxemu/cxemu.mk
+-include lib/lib.mk
 
 define no_headers
 There are no kernel headers at $(KDIR).

@@ -45,7 +45,7 @@ CASES = (
 FOREIGN = re.compile(
     r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|uverbs_|UVERBS_|kunit_")
 # Here identifiers are checked, too; in the files of PROSE only text is.
-CODE = ("drivers/", "kunit/", "include/cxib/", "include/uapi/", "tools/cxemu/")
+CODE = ("drivers/", "kunit/", "include/cxib/", "include/uapi/", "lib/", "tools/cxemu/")
 PROSE = ("scripts/hwtab/", "tools/")
 # Samples of the kernel's messages, and the check of words with its tests.
 SKIPPED = ("kunit/generated/", "kunit/broken/", "tools/testing/static/terms.py", "tools/testing/selftest/")

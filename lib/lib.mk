@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The libraries for user space; included by the top Makefile. Built in the lab tree; LIBRARIES_EXEC= builds with the tools
+# of this host instead (then also give another LIBRARIES_BUILD).
+
+LIBRARIES_EXEC ?= tools/lab/exec --
+LIBRARIES_BUILD ?= build/xrcrcv
+
+# Several checks at a time may want the same libraries.
+libraries_lock = mkdir -p $(dir $(LIBRARIES_BUILD)) && flock $(dir $(LIBRARIES_BUILD)).xrcrcv.lock
+libraries_configure = $(libraries_lock) $(LIBRARIES_EXEC) cmake -S lib/xrcrcv -G Ninja --log-level=NOTICE
+libraries_sanitized = $(LIBRARIES_BUILD)-sanitized
+
+.PHONY: libraries libraries-tests
+
+libraries: ## libxrcrcv, libxrc2008 and their example: build/xrcrcv
+	@$(libraries_configure) -B $(LIBRARIES_BUILD) -DXRCRCV_TESTS=OFF
+	@$(libraries_lock) $(LIBRARIES_EXEC) cmake --build $(LIBRARIES_BUILD) -j 2
+
+libraries-tests: ## the unit tests of these libraries, with ASan and UBSan
+	@$(libraries_configure) -B $(libraries_sanitized) -DXRCRCV_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
+	@$(libraries_lock) $(LIBRARIES_EXEC) cmake --build $(libraries_sanitized) -j 2
+	@$(LIBRARIES_EXEC) ctest --test-dir $(libraries_sanitized) --output-on-failure

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/**
+ * @file
+ * XRC domains as the kernel knows them.
+ */
+#pragma once
+
+#include <cstdint>
+#include <infiniband/verbs.h>
+
+namespace xrcrcv {
+
+/** An XRC domain of an open device: its handle is one of this context. */
+struct Domain {
+    const ibv_context& context;
+    std::uint32_t handle;
+};
+
+/**
+ * Reads the handle out of an XRC domain of libibverbs. Its place is not public, so what is found
+ * there counts only if the kernel has an XRC domain of that handle in this context.
+ *
+ * @return 0; ENOTSUP: it is none; ENOMEM; an errno of the kernel
+ */
+[[nodiscard]] int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle);
+
+/** Whether the driver of a device has registrations: it knows the method, and refuses the handle.
+ */
+[[nodiscard]] bool has_registrations(const ibv_context& context);
+
+} // namespace xrcrcv

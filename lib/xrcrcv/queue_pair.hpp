@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/**
+ * @file
+ * QP handles of the RDMA core for XRC receive QPs, which last as long as a call of the library.
+ */
+#pragma once
+
+#include "domain.hpp"
+
+#include <cstdint>
+
+namespace xrcrcv {
+
+/**
+ * A handle of a QP in the kernel. The handle is destroyed with the object; the QP lives on if it is
+ * registered or open elsewhere. All functions return 0 or a positive errno.
+ */
+class QueuePair {
+public:
+    explicit QueuePair(const Domain& domain) : domain_(domain) {}
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
+    QueuePair(QueuePair&&) = delete;
+    QueuePair& operator=(QueuePair&&) = delete;
+    ~QueuePair() { (void)close(); }
+
+    /** Creates a QP. */
+    [[nodiscard]] int create();
+
+    /** Opens the QP of a number. EINVAL: the XRC domain has none of that number. */
+    [[nodiscard]] int open(std::uint32_t qpn);
+
+    /** Changes the attributes that @p mask names. */
+    [[nodiscard]] int modify(const ibv_qp_attr& attr, int mask) const;
+
+    /** Returns all attributes. */
+    [[nodiscard]] int query(ibv_qp_attr& attr, ibv_qp_init_attr& init_attr) const;
+
+    /** Destroys the handle, if there is one. */
+    int close();
+
+    /** Number of the QP that was created or opened. */
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+
+private:
+    const Domain& domain_;
+    bool has_handle_ = false;
+    std::uint32_t handle_ = 0;
+    std::uint32_t number_ = 0;
+};
+
+} // namespace xrcrcv

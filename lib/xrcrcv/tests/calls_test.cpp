@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_kernel.hpp"
+#include "xrcrcv/xrcrcv.h"
+
+#include <cerrno>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xrcrcv::tests {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/** A handle like any other; not 0, which unwritten memory might hold. */
+constexpr std::uint32_t domain_handle = 42;
+/** A number that no QP of the fake kernel has: it counts up from 0x100. */
+constexpr std::uint32_t free_number = 0x99;
+
+class Calls : public ::testing::Test {
+protected:
+    /** Creates a QP, and forgets how. */
+    std::uint32_t created() {
+        std::uint32_t qpn = 0;
+
+        EXPECT_EQ(xrcrcv_create(domain_.get(), &qpn), 0);
+        kernel_.requests.clear();
+        return qpn;
+    }
+
+    FakeKernel kernel_;
+    FakeDomain domain_{kernel_, domain_handle};
+};
+
+/** An error that the function has to return and to leave in errno. */
+template <typename Function>
+void expect_error(int expected, Function function) {
+    errno = 0;
+    EXPECT_EQ(function(), expected);
+    EXPECT_EQ(errno, expected);
+}
+
+/** Calls each function that takes an XRC domain, with arguments that are right otherwise. */
+template <typename Check>
+void with_each_call(ibv_xrcd* xrcd, std::uint32_t qpn, Check check) {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+    std::uint32_t created = 0;
+
+    check([&] { return xrcrcv_create(xrcd, &created); });
+    check([&] { return xrcrcv_modify(xrcd, qpn, &attr, IBV_QP_STATE); });
+    check([&] { return xrcrcv_query(xrcd, qpn, &attr, IBV_QP_STATE, &init_attr); });
+    check([&] { return xrcrcv_register(xrcd, qpn); });
+    check([&] { return xrcrcv_unregister(xrcd, qpn); });
+}
+
+TEST_F(Calls, arguments_that_are_null_are_refused) {
+    const std::uint32_t qpn = created();
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+
+    with_each_call(nullptr, qpn, [](auto call) { expect_error(EINVAL, call); });
+    expect_error(EINVAL, [&] { return xrcrcv_create(domain_.get(), nullptr); });
+    expect_error(EINVAL, [&] { return xrcrcv_modify(domain_.get(), qpn, nullptr, IBV_QP_STATE); });
+    expect_error(EINVAL, [&] { return xrcrcv_query(domain_.get(), qpn, nullptr, 0, &init_attr); });
+    expect_error(EINVAL, [&] { return xrcrcv_query(domain_.get(), qpn, &attr, 0, nullptr); });
+    EXPECT_EQ(xrcrcv_supported(nullptr), 0);
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(Calls, driver_without_registrations_is_not_asked_for_anything) {
+    const std::uint32_t qpn = created();
+
+    kernel_.has_registrations = false;
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOSYS, call); });
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 0);
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(Calls, device_of_another_kind_is_not_asked_for_anything) {
+    const std::uint32_t qpn = created();
+
+    kernel_.driver_id = 2; // RDMA_DRIVER_MLX4
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOSYS, call); });
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 0);
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(Calls, support_query_leaves_errno_alone) {
+    errno = 77;
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 1);
+    kernel_.has_registrations = false;
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 0);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST_F(Calls, domain_that_the_kernel_does_not_know_is_refused) {
+    const std::uint32_t qpn = created();
+
+    kernel_.domains = {domain_handle + 1};
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOTSUP, call); });
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(Calls, domain_behind_many_others_is_found) {
+    // The first list that the kernel is asked for has 64 places, the second one 256.
+    for (std::uint32_t handle = 100; handle < 500; ++handle)
+        kernel_.domains.insert(handle);
+    FakeDomain last(kernel_, 1000);
+    std::uint32_t qpn = 0;
+
+    EXPECT_EQ(xrcrcv_create(last.get(), &qpn), 0);
+}
+
+TEST_F(Calls, list_of_domains_that_fails_is_an_error) {
+    kernel_.failures["list"] = EIO;
+    with_each_call(domain_.get(), 1, [](auto call) { expect_error(EIO, call); });
+}
+
+TEST_F(Calls, create_leaves_a_registration_and_no_handle) {
+    std::uint32_t qpn = 0;
+
+    EXPECT_EQ(xrcrcv_create(domain_.get(), &qpn), 0);
+    EXPECT_THAT(kernel_.requests, ElementsAre("create", "register", "destroy"));
+    EXPECT_EQ(kernel_.qps.at(qpn), domain_handle);
+    EXPECT_THAT(kernel_.registrations, SizeIs(1));
+    EXPECT_EQ(kernel_.registrations.begin()->second, qpn);
+    EXPECT_THAT(kernel_.open_handles, IsEmpty());
+    EXPECT_EQ(kernel_.registered_events_fd, FakeKernel::events_fd);
+}
+
+TEST_F(Calls, create_leaves_nothing_when_the_kernel_fails) {
+    std::uint32_t qpn = free_number;
+
+    kernel_.failures["create"] = ENOMEM;
+    expect_error(ENOMEM, [&] { return xrcrcv_create(domain_.get(), &qpn); });
+    kernel_.failures = {{"register", EAGAIN}};
+    expect_error(EAGAIN, [&] { return xrcrcv_create(domain_.get(), &qpn); });
+    EXPECT_THAT(kernel_.open_handles, IsEmpty());
+    kernel_.failures = {{"destroy", EIO}};
+    expect_error(EIO, [&] { return xrcrcv_create(domain_.get(), &qpn); });
+    EXPECT_THAT(kernel_.registrations, IsEmpty());
+    EXPECT_EQ(qpn, free_number);
+}
+
+TEST_F(Calls, kernel_without_event_handlers_returns_not_supported) {
+    std::uint32_t qpn = 0;
+
+    kernel_.failures["register"] = EOPNOTSUPP;
+    expect_error(EOPNOTSUPP, [&] { return xrcrcv_create(domain_.get(), &qpn); });
+}
+
+TEST_F(Calls, register_again_is_no_error) {
+    const std::uint32_t qpn = created();
+
+    EXPECT_EQ(xrcrcv_register(domain_.get(), qpn), 0);
+    EXPECT_THAT(kernel_.registrations, SizeIs(1));
+}
+
+TEST_F(Calls, register_uses_the_events_of_the_context) {
+    kernel_.qps[0x55] = domain_handle;
+    EXPECT_EQ(xrcrcv_register(domain_.get(), 0x55), 0);
+    EXPECT_EQ(kernel_.registered_events_fd, FakeKernel::events_fd);
+    EXPECT_THAT(kernel_.requests, ElementsAre("register"));
+}
+
+TEST_F(Calls, unregister_ends_the_registration) {
+    const std::uint32_t qpn = created();
+    const std::uint32_t other = created();
+
+    EXPECT_EQ(xrcrcv_unregister(domain_.get(), qpn), 0);
+    EXPECT_THAT(kernel_.requests, ElementsAre("find", "unregister"));
+    EXPECT_THAT(kernel_.registrations, SizeIs(1));
+    EXPECT_EQ(kernel_.registrations.begin()->second, other);
+    expect_error(EINVAL, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
+}
+
+TEST_F(Calls, unregister_that_another_thread_overtakes_is_refused) {
+    const std::uint32_t qpn = created();
+
+    for (const int error : {ENOENT, EBUSY}) {
+        kernel_.failures["unregister"] = error;
+        expect_error(EINVAL, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
+    }
+}
+
+TEST_F(Calls, domain_that_is_being_closed_is_busy) {
+    const std::uint32_t qpn = created();
+
+    kernel_.failures = {{"find", EBUSY}, {"register", EBUSY}};
+    expect_error(EBUSY, [&] { return xrcrcv_register(domain_.get(), qpn); });
+    expect_error(EBUSY, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
+}
+
+TEST_F(Calls, number_of_no_qp_is_refused) {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+
+    expect_error(EINVAL, [&] { return xrcrcv_register(domain_.get(), free_number); });
+    expect_error(EINVAL, [&] { return xrcrcv_unregister(domain_.get(), free_number); });
+    expect_error(EINVAL, [&] { return xrcrcv_modify(domain_.get(), free_number, &attr, 0); });
+    expect_error(EINVAL,
+                 [&] { return xrcrcv_query(domain_.get(), free_number, &attr, 0, &init_attr); });
+}
+
+TEST_F(Calls, modify_and_query_close_the_handle_whatever_happens) {
+    const std::uint32_t qpn = created();
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+
+    EXPECT_EQ(xrcrcv_modify(domain_.get(), qpn, &attr, IBV_QP_STATE), 0);
+    EXPECT_EQ(xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr), 0);
+    kernel_.failures = {{"modify", EINVAL}, {"query", ENOMEM}};
+    expect_error(EINVAL, [&] { return xrcrcv_modify(domain_.get(), qpn, &attr, IBV_QP_STATE); });
+    expect_error(ENOMEM, [&] { return xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr); });
+    EXPECT_THAT(kernel_.open_handles, IsEmpty());
+    EXPECT_THAT(kernel_.requests,
+                ElementsAre("open", "modify", "destroy", "open", "query", "destroy", "open",
+                            "modify", "destroy", "open", "query", "destroy"));
+}
+
+TEST_F(Calls, query_that_fails_changes_nothing) {
+    const std::uint32_t qpn = created();
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+
+    attr.dest_qp_num = 0x1234;
+    init_attr.sq_sig_all = 5;
+    kernel_.failures["query"] = ENOMEM;
+    expect_error(ENOMEM, [&] { return xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr); });
+    EXPECT_EQ(attr.dest_qp_num, 0x1234);
+    EXPECT_EQ(init_attr.sq_sig_all, 5);
+}
+
+TEST_F(Calls, success_leaves_errno_alone) {
+    const std::uint32_t qpn = created();
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init_attr{};
+
+    errno = 77;
+    EXPECT_EQ(xrcrcv_modify(domain_.get(), qpn, &attr, IBV_QP_STATE), 0);
+    EXPECT_EQ(xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr), 0);
+    EXPECT_EQ(xrcrcv_register(domain_.get(), qpn), 0);
+    EXPECT_EQ(xrcrcv_unregister(domain_.get(), qpn), 0);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST_F(Calls, event_of_a_short_lived_handle_can_be_acknowledged) {
+    (void)created();
+    ibv_async_event event{};
+
+    // libibverbs takes the user handle for the QP, and counts the acknowledgement in it.
+    event.event_type = IBV_EVENT_COMM_EST;
+    event.element.qp = reinterpret_cast<ibv_qp*>(static_cast<std::uintptr_t>(kernel_.user_handle));
+    ibv_ack_async_event(&event);
+    EXPECT_EQ(event.element.qp->events_completed, 1U);
+}
+
+TEST(Event, flag_marks_those_of_registered_qps) {
+    ibv_async_event event{};
+    std::uint32_t qpn = 1;
+    ibv_event_type type = IBV_EVENT_SM_CHANGE;
+
+    event.element.port_num = 0xabcdef;
+    event.event_type = IBV_EVENT_PORT_ACTIVE;
+    EXPECT_EQ(xrcrcv_event(&event, &qpn, &type), 0);
+    EXPECT_EQ(qpn, 1U);
+    EXPECT_EQ(type, IBV_EVENT_SM_CHANGE);
+    // As the kernel has it: 4 is IBV_EVENT_COMM_EST.
+    const std::uint32_t flagged = 0x80000004;
+    std::memcpy(&event.event_type, &flagged, sizeof(flagged));
+    EXPECT_EQ(xrcrcv_event(&event, &qpn, &type), 1);
+    EXPECT_EQ(qpn, 0xabcdefU);
+    EXPECT_EQ(type, IBV_EVENT_COMM_EST);
+}
+
+} // namespace
+} // namespace xrcrcv::tests

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <infiniband/verbs.h>
+#include <stddef.h>
+
+/* A name that a program of 2008 may give a member of its own structure, as GASNet's ibv-conduit does. */
+struct of_a_program {
+	uint32_t xrc_remote_srq_num;
+	uint32_t xrc_qp_num;
+	uint32_t xrc_domain;
+};
+
+/** Each function and member, as a program in C uses it. */
+struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq, struct of_a_program *own);
+
+struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq, struct of_a_program *own)
+{
+	struct ibv_xrc_domain *domain = ibv_open_xrc_domain(context, -1, 0);
+	struct ibv_qp_init_attr init_attr = { .qp_type = IBV_QPT_XRC, .xrc_domain = domain };
+	struct ibv_srq_init_attr srq_init_attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_xrc_srq(pd, domain, cq, &srq_init_attr);
+	struct ibv_send_wr wr = { .xrc_remote_srq_num = srq->xrc_srq_num };
+	struct ibv_async_event event;
+	struct ibv_qp_attr attr;
+
+	if (ibv_get_async_event(context, &event))
+		return NULL;
+	if (event.event_type & IBV_XRC_QP_EVENT_FLAG)
+		own->xrc_qp_num = event.element.xrc_qp_num;
+	own->xrc_remote_srq_num = wr.xrc_remote_srq_num;
+	init_attr.srq = srq;
+	if (ibv_create_xrc_rcv_qp(&init_attr, &own->xrc_qp_num) ||
+	    ibv_modify_xrc_rcv_qp(domain, own->xrc_qp_num, &attr, IBV_QP_STATE) ||
+	    ibv_query_xrc_rcv_qp(domain, own->xrc_qp_num, &attr, 0, &init_attr) ||
+	    ibv_reg_xrc_rcv_qp(domain, own->xrc_qp_num) || ibv_unreg_xrc_rcv_qp(domain, own->xrc_qp_num) ||
+	    ibv_close_xrc_domain(domain))
+		return NULL;
+	return ibv_create_qp(pd, &init_attr);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Compiled with the header of 2008.
+#include "fake_kernel.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+namespace xrcrcv::tests {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/** A handle like any other. */
+constexpr std::uint32_t domain_handle = 42;
+
+class NamesOf2008 : public ::testing::Test {
+protected:
+    /** As programs of 2008 fill it in: nothing but the XRC domain. */
+    ibv_qp_init_attr garbage_with_domain() {
+        ibv_qp_init_attr init_attr;
+
+        std::memset(&init_attr, 0xa5, sizeof(init_attr));
+        init_attr.xrc_domain = domain_.get();
+        return init_attr;
+    }
+
+    FakeKernel kernel_;
+    FakeDomain domain_{kernel_, domain_handle};
+};
+
+template <typename Function>
+void expect_error(int expected, Function function) {
+    errno = 0;
+    EXPECT_EQ(function(), expected);
+    EXPECT_EQ(errno, expected);
+}
+
+template <typename Function>
+void expect_no_object(int expected, Function function) {
+    errno = 0;
+    EXPECT_EQ(function(), nullptr);
+    EXPECT_EQ(errno, expected);
+}
+
+TEST_F(NamesOf2008, create_needs_nothing_but_the_domain) {
+    ibv_qp_init_attr init_attr = garbage_with_domain();
+    std::uint32_t qpn = 0;
+
+    EXPECT_EQ(ibv_create_xrc_rcv_qp(&init_attr, &qpn), 0);
+    EXPECT_EQ(kernel_.qps.at(qpn), domain_handle);
+}
+
+TEST_F(NamesOf2008, each_call_has_its_own_effect) {
+    ibv_qp_init_attr init_attr = garbage_with_domain();
+    ibv_qp_attr attr{};
+    std::uint32_t qpn = 0;
+
+    ASSERT_EQ(ibv_create_xrc_rcv_qp(&init_attr, &qpn), 0);
+    kernel_.requests.clear();
+    kernel_.query_response.dest_qp_num = 0x777;
+    EXPECT_EQ(ibv_modify_xrc_rcv_qp(domain_.get(), qpn, &attr, IBV_QP_STATE), 0);
+    EXPECT_EQ(ibv_query_xrc_rcv_qp(domain_.get(), qpn, &attr, 0, &init_attr), 0);
+    EXPECT_EQ(attr.dest_qp_num, 0x777U);
+    EXPECT_EQ(init_attr.xrc_domain, domain_.get());
+    EXPECT_EQ(ibv_reg_xrc_rcv_qp(domain_.get(), qpn), 0);
+    EXPECT_EQ(ibv_unreg_xrc_rcv_qp(domain_.get(), qpn), 0);
+    EXPECT_THAT(kernel_.requests, ElementsAre("open", "modify", "destroy", "open", "query",
+                                              "destroy", "register", "find", "unregister"));
+    EXPECT_THAT(kernel_.registrations, IsEmpty());
+}
+
+TEST_F(NamesOf2008, arguments_that_are_null_are_refused) {
+    ibv_qp_init_attr init_attr = garbage_with_domain();
+    ibv_srq_init_attr srq_init_attr{};
+    ibv_qp_attr attr{};
+    ibv_pd pd{};
+    ibv_cq cq{};
+    std::uint32_t qpn = 0;
+
+    expect_no_object(EINVAL, [&] { return ibv_open_xrc_domain(nullptr, -1, O_CREAT); });
+    expect_error(EINVAL, [&] { return ibv_close_xrc_domain(nullptr); });
+    expect_no_object(
+        EINVAL, [&] { return ibv_create_xrc_srq(nullptr, domain_.get(), &cq, &srq_init_attr); });
+    expect_no_object(EINVAL, [&] { return ibv_create_xrc_srq(&pd, nullptr, &cq, &srq_init_attr); });
+    expect_no_object(
+        EINVAL, [&] { return ibv_create_xrc_srq(&pd, domain_.get(), nullptr, &srq_init_attr); });
+    expect_no_object(EINVAL, [&] { return ibv_create_xrc_srq(&pd, domain_.get(), &cq, nullptr); });
+    expect_error(EINVAL, [&] { return ibv_create_xrc_rcv_qp(nullptr, &qpn); });
+    expect_error(EINVAL, [&] { return ibv_create_xrc_rcv_qp(&init_attr, nullptr); });
+    init_attr.xrc_domain = nullptr;
+    expect_error(EINVAL, [&] { return ibv_create_xrc_rcv_qp(&init_attr, &qpn); });
+    expect_error(EINVAL, [&] { return ibv_modify_xrc_rcv_qp(nullptr, 1, &attr, 0); });
+    expect_error(EINVAL, [&] { return ibv_modify_xrc_rcv_qp(domain_.get(), 1, nullptr, 0); });
+    expect_error(EINVAL, [&] { return ibv_query_xrc_rcv_qp(nullptr, 1, &attr, 0, &init_attr); });
+    expect_error(EINVAL,
+                 [&] { return ibv_query_xrc_rcv_qp(domain_.get(), 1, nullptr, 0, &init_attr); });
+    expect_error(EINVAL, [&] { return ibv_query_xrc_rcv_qp(domain_.get(), 1, &attr, 0, nullptr); });
+    expect_error(EINVAL, [&] { return ibv_reg_xrc_rcv_qp(nullptr, 1); });
+    expect_error(EINVAL, [&] { return ibv_unreg_xrc_rcv_qp(nullptr, 1); });
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(NamesOf2008, device_without_registrations_has_no_domains) {
+    kernel_.has_registrations = false;
+    expect_no_object(ENOSYS, [&] { return ibv_open_xrc_domain(domain_.context(), -1, O_CREAT); });
+}
+
+TEST(HeaderOf2008, members_share_their_places_with_those_of_today) {
+    ibv_send_wr wr{};
+    ibv_async_event event{};
+
+    wr.xrc_remote_srq_num = 0x1234;
+    EXPECT_EQ(wr.qp_type.xrc.remote_srqn, 0x1234U);
+    event.element.port_num = 0x4321;
+    EXPECT_EQ(event.element.xrc_qp_num, 0x4321U);
+    EXPECT_EQ(IBV_QPT_XRC, IBV_QPT_XRC_SEND);
+    // As on the kernel's interface; what follows in the enumeration has kept its number.
+    EXPECT_EQ(IBV_QPT_XRC_RECV, 10);
+}
+
+} // namespace
+} // namespace xrcrcv::tests

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks what libxrcrcv and libxrc2008 (the arguments, in this order) export, and what they need."""
+
+import re
+import subprocess
+import sys
+import unittest
+
+XRCRCV, XRC2008 = sys.argv[1:3] if len(sys.argv) > 2 else ("", "")
+del sys.argv[1:3]
+
+CALLS = {f"xrcrcv_{name}@@XRCRCV_1.0" for name in ("create", "modify", "query", "register", "supported", "unregister")}
+NAMES_OF_2008 = {
+    f"ibv_{name}@@XRC2008_1.0"
+    for name in (
+        "open_xrc_domain",
+        "close_xrc_domain",
+        "create_xrc_srq",
+        "create_xrc_rcv_qp",
+        "modify_xrc_rcv_qp",
+        "query_xrc_rcv_qp",
+        "reg_xrc_rcv_qp",
+        "unreg_xrc_rcv_qp",
+    )
+}
+
+
+def exported(library: str) -> set[str]:
+    output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    return {line.split()[2] for line in output.splitlines() if line.split()[1] != "A"}
+
+
+def soname(library: str) -> str:
+    output = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
+    return re.search(r"\(SONAME\).*\[(.*)\]", output)[1]
+
+
+class Symbols(unittest.TestCase):
+    """What programs are linked with."""
+
+    def test_libxrcrcv_exports_its_calls_and_no_name_of_2008(self) -> None:
+        # Open MPI takes a library with a name of 2008 for a sign that today's XRC does not work.
+        self.assertEqual(exported(XRCRCV), CALLS)
+
+    def test_libxrc2008_exports_the_names_of_2008(self) -> None:
+        self.assertEqual(exported(XRC2008), NAMES_OF_2008)
+
+    def test_sonames_have_the_version_of_the_interface(self) -> None:
+        self.assertEqual((soname(XRCRCV), soname(XRC2008)), ("libxrcrcv.so.1", "libxrc2008.so.1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
