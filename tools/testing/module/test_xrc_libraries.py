@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""XRC receive QPs that processes register, through libxrcrcv and libxrc2008 (tools/testing/xrcrcv/build makes the programs).
+
+The receivers are on the first HCA, senders on the second.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "/repo/tools/testing/xrcrcv")
+# pylint: disable=wrong-import-position
+import rdma  # noqa: E402
+from agents import Agent, Failed  # noqa: E402
+
+# Of the RDMA core's interface: enum ib_event_type, with the flag of registered QPs.
+COMM_EST = "0x80000004"
+QP_ACCESS_ERR = "0x80000003"
+# Long enough for an event that was caused before; whether one comes is never a matter of this time.
+SHORTLY = 10000
+QP_STATE = 1  # bit of enum ibv_qp_attr_mask
+QP_PORT = 1 << 5
+ALL_BITS = 0xffffffff
+STATES = {"INIT": 1, "RTR": 2, "RTS": 3}
+
+
+def target_qps() -> set[int]:
+    """Numbers of the receive QPs that the kernel has on the first HCA."""
+    text = subprocess.run(["rdma", "-j", "-d", "resource", "show", "qp"], check=True, capture_output=True, text=True).stdout
+    device = rdma.devices()[0]
+    return {qp["lqpn"] for qp in json.loads(text) if qp.get("type") == "XRC_TGT" and qp.get("ifname") == device}
+
+
+class WithAgents(unittest.TestCase):
+    """Not run by itself."""
+
+    library = ""
+
+    def setUp(self) -> None:
+        self.agents: list[Agent] = []
+        self.addCleanup(lambda: [agent.kill() for agent in self.agents if agent.process.poll() is None])
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.file = pathlib.Path(directory.name) / "domain"
+        self.file.touch(mode=0o600)
+        self.other_file = pathlib.Path(directory.name) / "other"
+        self.other_file.touch(mode=0o600)
+
+    def agent(self, device: int = 0) -> Agent:
+        agent = Agent(self.library, device)
+        self.agents.append(agent)
+        return agent
+
+    def member(self) -> Agent:
+        """A process that has the XRC domain of the file open, in slot 0."""
+        agent = self.agent()
+        agent("domain", 0, self.file, "create")
+        return agent
+
+    def receiver(self) -> tuple[Agent, int]:
+        """A member with an SRQ, and its number."""
+        agent = self.member()
+        return agent, int(agent("srq", 0, 0))
+
+    def sender(self) -> tuple[Agent, int]:
+        """A process on the other HCA with a QP that sends, and its number."""
+        agent = self.agent(1)
+        agent("domain", 0, "-", "create")
+        agent("srq", 0, 0)
+        return agent, int(agent("sender", 0))
+
+    def join(self, agent: Agent, qpn: int) -> Agent:
+        """Brings a receive QP to RTR, and connects a new sender with it, which is returned."""
+        sender, number = self.sender()
+        agent("init", 0, qpn)
+        agent("rtr", 0, qpn, sender.lid, number)
+        sender("connect", 0, agent.lid, qpn)
+        return sender
+
+    def check_message(self, sender: Agent, receiver: Agent, srqn: int, text: str) -> None:
+        self.assertEqual(sender("send", 0, srqn, text), "success")
+        self.assertEqual(receiver("receive"), text)
+
+
+class Library(WithAgents):
+    """The same for both libraries. Not run by itself."""
+
+    # Creation (C) and traffic
+
+    def test_created_qp_receives_for_an_srq_of_its_domain(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        qpn = int(creator("create", 0))
+        self.assertIn(qpn, target_qps())
+        sender = self.join(creator, qpn)
+        self.check_message(sender, receiver, srqn, "first")
+
+    def test_qp_in_rtr_needs_no_further_transition(self) -> None:
+        receiver, srqn = self.receiver()
+        qpn = int(receiver("create", 0))
+        sender = self.join(receiver, qpn)
+        for text in ("one", "two", "three"):
+            self.check_message(sender, receiver, srqn, text)
+        self.assertIn(f"state {STATES['RTR']} ", receiver("query", 0, qpn))
+
+    def test_qp_of_a_killed_creator_goes_on_receiving(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        qpn = int(creator("create", 0))
+        receiver("register", 0, qpn)
+        sender = self.join(creator, qpn)
+        self.check_message(sender, receiver, srqn, "before")
+        sender.post("send", 0, srqn, "meanwhile")
+        creator.kill()
+        self.assertEqual(sender.take(), "success")
+        self.assertEqual(receiver("receive"), "meanwhile")
+        self.check_message(sender, receiver, srqn, "afterwards")
+
+    def test_end_of_the_last_registrant_destroys_the_qp(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        qpn = int(creator("create", 0))
+        receiver("register", 0, qpn)
+        sender = self.join(creator, qpn)
+        creator.kill()
+        self.check_message(sender, receiver, srqn, "heard")
+        receiver.kill()
+        self.assertNotIn(qpn, target_qps())
+        self.assertEqual(sender("send", 0, srqn, "unheard"), "transport retry counter exceeded")
+
+    def test_creator_alone_destroys_the_qp_by_unregistering(self) -> None:
+        creator = self.member()
+        qpn = int(creator("create", 0))
+        creator("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
+        self.assertEqual(creator.refusal("query", 0, qpn), "EINVAL")
+
+    # Registrations (R, L)
+
+    def test_registrations_of_a_context_count_once(self) -> None:
+        creator = self.member()
+        other = self.member()
+        qpn = int(creator("create", 0))
+        for _ in range(3):
+            self.assertEqual(other("register", 0, qpn), "0")
+        creator("unregister", 0, qpn)
+        self.assertIn(qpn, target_qps())
+        other("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
+        self.assertEqual(other.refusal("unregister", 0, qpn), "EINVAL")
+
+    def test_contexts_of_a_process_register_each_for_itself(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        agent("device", 1, 0)
+        agent("domain", 0, self.file)
+        agent("register", 0, qpn)
+        agent("unregister", 0, qpn)
+        agent("select", 0)
+        self.assertIn(qpn, target_qps())
+        agent("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
+
+    def test_child_shares_the_registrations_of_its_parent(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        agent("fork")
+        self.assertEqual(agent("register", 0, qpn), "0")
+        agent("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
+
+    def test_unregistering_a_qp_of_others_is_refused(self) -> None:
+        creator = self.member()
+        other = self.member()
+        qpn = int(creator("create", 0))
+        self.assertEqual(other.refusal("unregister", 0, qpn), "EINVAL")
+        self.assertIn(qpn, target_qps())
+
+    def test_handle_of_libibverbs_counts_like_a_registration(self) -> None:
+        """The handle ends with its process: libmlx5 of rdma-core 56 crashes when it is destroyed."""
+        creator, opener, registrant = self.member(), self.member(), self.member()
+        qpn = int(creator("create", 0))
+        opener("open-qp", 0, 0, qpn)
+        creator.kill()
+        self.assertIn(qpn, target_qps())
+        registrant("register", 0, qpn)
+        opener.kill()
+        self.assertIn(qpn, target_qps())
+        registrant("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
+
+    def test_qp_with_a_handle_outlives_its_registrations(self) -> None:
+        creator, opener = self.member(), self.member()
+        qpn = int(creator("create", 0))
+        opener("open-qp", 0, 0, qpn)
+        creator("unregister", 0, qpn)
+        self.assertIn(qpn, target_qps())
+        opener.kill()
+        self.assertNotIn(qpn, target_qps())
+
+    def check_number_is_refused(self, agent: Agent, qpn: int) -> None:
+        for call in (("register", 0, qpn), ("unregister", 0, qpn), ("init", 0, qpn), ("query", 0, qpn)):
+            with self.subTest(call=call):
+                self.assertEqual(agent.refusal(*call), "EINVAL")
+
+    def test_number_of_no_qp_is_refused(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        agent("unregister", 0, qpn)
+        # Numbers of QPs have 24 bits.
+        for number in (qpn, 0, 0xffffff, 0x1000000 + qpn, ALL_BITS):
+            self.check_number_is_refused(agent, number)
+
+    def test_number_of_a_qp_of_another_type_is_refused(self) -> None:
+        agent = self.member()
+        self.check_number_is_refused(agent, int(agent("rc-qp", 0)))
+        self.check_number_is_refused(agent, int(agent("sender", 1)))
+
+    def test_number_of_a_qp_of_another_domain_is_refused(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        agent("domain", 1, self.other_file, "create")
+        for call in (("register", 1, qpn), ("unregister", 1, qpn), ("init", 1, qpn), ("query", 1, qpn)):
+            with self.subTest(call=call):
+                self.assertEqual(agent.refusal(*call), "EINVAL")
+        self.assertIn(qpn, target_qps())
+
+    def test_domain_with_registrations_stays_open(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        self.assertEqual(agent.refusal("close", 0), "EBUSY")
+        agent("unregister", 0, qpn)
+        self.assertEqual(agent("close", 0), "0")
+
+    # Attributes (M, Q)
+
+    def test_query_returns_what_was_set(self) -> None:
+        creator = self.member()
+        other = self.member()
+        qpn = int(creator("create", 0))
+        self.assertIn("state 0 ", other("query", 0, qpn))
+        creator("init", 0, qpn)
+        # A process without a registration of its own queries and goes on.
+        other("rtr", 0, qpn, 77, 0x99)
+        words = other("query", 0, qpn).split()
+        values = {name: int(value) for name, value in zip(words[::2], words[1::2])}
+        # As agent.c sets them; 10 is IBV_QPT_XRC_RECV, 3 IBV_MTU_1024, 2 IBV_ACCESS_REMOTE_WRITE.
+        self.assertEqual(values, {"state": STATES["RTR"], "port": 1, "pkey_index": 0, "access": 2, "path_mtu": 3,
+                                  "dest_qp_num": 0x99, "rq_psn": 0x321, "max_dest_rd_atomic": 2, "min_rnr_timer": 3,
+                                  "dlid": 77, "type": 10})
+
+    def test_transition_that_another_process_made_is_refused(self) -> None:
+        creator = self.member()
+        other = self.member()
+        qpn = int(creator("create", 0))
+        other("register", 0, qpn)
+        creator("init", 0, qpn)
+        creator("rtr", 0, qpn, 1, 1)
+        self.assertEqual(other.refusal("rtr", 0, qpn, 1, 1), "EINVAL")
+
+    def test_wrong_attributes_are_refused(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        # Without the other attributes of INIT; to RTR at once; a port that the HCA does not have; no state; unknown bits.
+        self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, QP_STATE), "EINVAL")
+        self.assertEqual(agent.refusal("modify", 0, qpn, STATES["RTR"], 1, QP_STATE), "EINVAL")
+        self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 9, QP_STATE | QP_PORT), "EINVAL")
+        self.assertEqual(agent.refusal("modify", 0, qpn, 200, 1, QP_STATE), "EINVAL")
+        self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, ALL_BITS), "EOPNOTSUPP")
+        self.assertIn("state 0 ", agent("query", 0, qpn))
+
+    def test_arguments_that_are_null_are_refused(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        for call in ("create", "modify", "query", "register", "unregister"):
+            with self.subTest(call=call):
+                self.assertEqual(agent.refusal("null", call, qpn), "EINVAL")
+
+    # Events
+
+    def test_event_reaches_each_registered_context_once(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        others = [self.member() for _ in range(2)]
+        bystander = self.member()
+        qpn = int(creator("create", 0))
+        for agent in (receiver, *others):
+            agent("register", 0, qpn)
+        others[1]("unregister", 0, qpn)
+        sender = self.join(creator, qpn)
+        self.check_message(sender, receiver, srqn, "establishes")
+        for agent in (creator, receiver, others[0]):
+            self.assertEqual(agent("event", SHORTLY), f"{COMM_EST} {qpn}")
+        for agent in (creator, receiver, *others, bystander):
+            self.assertEqual(agent("event", 0), "none")
+
+    def test_access_error_reaches_each_registered_context(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        qpn = int(creator("create", 0))
+        receiver("register", 0, qpn)
+        sender = self.join(creator, qpn)
+        self.check_message(sender, receiver, srqn, "establishes")
+        self.assertEqual(sender("write", 0, srqn), "remote access error")
+        for agent in (creator, receiver):
+            self.assertEqual(agent("event", SHORTLY), f"{COMM_EST} {qpn}")
+            self.assertEqual(agent("event", SHORTLY), f"{QP_ACCESS_ERR} {qpn}")
+            self.assertEqual(agent("event", 0), "none")
+
+    def test_events_before_unregistering_can_be_read_afterwards(self) -> None:
+        receiver, srqn = self.receiver()
+        other = self.member()
+        qpn = int(receiver("create", 0))
+        other("register", 0, qpn)
+        self.check_message(self.join(receiver, qpn), receiver, srqn, "establishes")
+        self.assertEqual(other("event", SHORTLY), f"{COMM_EST} {qpn}")
+        receiver("unregister", 0, qpn)
+        self.assertEqual(receiver("event", SHORTLY), f"{COMM_EST} {qpn}")
+
+    def test_file_of_events_that_is_none_is_refused(self) -> None:
+        creator = self.member()
+        qpn = int(creator("create", 0))
+        for replacement in ("closed", "channel", "1"):
+            with self.subTest(replacement=replacement):
+                agent = self.member()
+                if replacement == "1":
+                    agent("device", 1, 0)
+                    agent("select", 0)
+                agent("replace-events", replacement)
+                self.assertEqual(agent.refusal("register", 0, qpn), "EBADF")
+                self.assertEqual(agent.refusal("create", 0), "EBADF")
+                agent.kill()
+        creator("unregister", 0, qpn)
+        self.assertEqual(target_qps(), set())
+
+    # XRC domains (O)
+
+    def test_domain_that_is_not_there_is_opened_by_create_alone(self) -> None:
+        agent = self.agent()
+        self.assertEqual(agent.refusal("domain", 0, self.file), "EAGAIN")
+        agent("domain", 0, self.file, "create")
+        agent("domain", 1, self.file)
+        agent("domain", 2, self.file, "create")
+        self.assertEqual(agent.refusal("domain", 3, self.file, "create", "excl"), "EINVAL")
+
+    def test_exclusive_creation_has_one_winner(self) -> None:
+        agents = [self.agent() for _ in range(8)]
+        for agent in agents:
+            agent.post("domain", 0, self.file, "create", "excl")
+        results = []
+        for agent in agents:
+            try:
+                results.append(agent.take())
+            except Failed as failed:
+                results.append(str(failed))
+        self.assertEqual(sorted(results), ["0", *["EINVAL"] * 7])
+
+    def test_domain_of_no_file_is_private(self) -> None:
+        creator = self.agent()
+        creator("domain", 0, "-", "create")
+        qpn = int(creator("create", 0))
+        other = self.agent()
+        other("domain", 0, "-", "create")
+        self.assertEqual(other.refusal("register", 0, qpn), "EINVAL")
+
+    def test_last_close_ends_the_domain(self) -> None:
+        first, second = self.member(), self.member()
+        first("close", 0)
+        third = self.agent()
+        third("domain", 0, self.file)
+        second("close", 0)
+        third("close", 0)
+        self.assertEqual(third.refusal("domain", 0, self.file), "EAGAIN")
+
+    def test_domain_with_an_srq_stays_open(self) -> None:
+        agent, _ = self.receiver()
+        self.assertEqual(agent.refusal("close", 0), "EBUSY")
+        agent("destroy-srq", 0)
+        self.assertEqual(agent("close", 0), "0")
+
+    def test_device_has_the_capability(self) -> None:
+        self.assertEqual(set(self.agent()("capability").split()), {"1"})
+
+
+@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
+class Xrcrcv(Library):
+    library = "xrcrcv"
+
+
+@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
+class Xrc2008(Library):
+    library = "xrc2008"
+
+
+@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
+class Example(unittest.TestCase):
+    """lib/xrcrcv/example, as Documentation/xrc-receive.rst shows it."""
+
+    def test_processes_receive_after_their_creator_has_gone(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            output = rdma.run("/repo/build/xrcrcv/example/shared_receive", f"{directory}/domain", *rdma.devices()[:2])
+        self.assertTrue(output.startswith("creator: "), output)
+        for number in range(2):
+            self.assertIn(f'receiver {number}: "for SRQ {number}, through a QP whose creator has gone"\n', output)
+        self.assertEqual(output.count(": communication established\n"), 2)
+        self.assertEqual(target_qps(), set())
+
+
+@unittest.skipUnless(os.environ["LAB_DRIVER"] == "mlx5", "shows what the libraries do on a driver without registrations")
+class OtherDriver(WithAgents):
+    """mlx5_ib."""
+
+    def test_libxrcrcv_reports_no_support(self) -> None:
+        self.library = "xrcrcv"
+        agent = self.member()
+        self.assertEqual(agent("capability"), "1 0")
+        for call in (("create", 0), ("register", 0, 1), ("unregister", 0, 1), ("query", 0, 1), ("init", 0, 1)):
+            with self.subTest(call=call):
+                self.assertEqual(agent.refusal(*call), "ENOSYS")
+        self.assertEqual(target_qps(), set())
+
+    def test_libxrc2008_opens_no_domain(self) -> None:
+        self.library = "xrc2008"
+        agent = self.agent()
+        self.assertEqual(agent.refusal("domain", 0, self.file, "create"), "ENOSYS")
+
+
+del Library, WithAgents
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

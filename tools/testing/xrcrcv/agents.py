@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes of agent.c, as objects."""
+
+import contextlib
+import pathlib
+import select
+import signal
+import subprocess
+
+PROGRAMS = pathlib.Path("/repo/build/xrcrcv")
+PATIENCE = 120  # seconds; only ends a test that has failed anyway
+
+
+class Failed(AssertionError):
+    """A command that was refused, with the name of its errno; a test that does not expect it fails."""
+
+
+class Agent:
+    """One process. With "library" xrcrcv or xrc2008, and with the device of that number open in slot 0."""
+
+    def __init__(self, library: str, device: int = 0) -> None:
+        self.process = subprocess.Popen([PROGRAMS / f"agent-{library}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        bufsize=1)
+        try:
+            self.lid = int(self("device", 0, device))
+        except BaseException:
+            self.kill()
+            raise
+
+    def post(self, *words: str | int) -> None:
+        """Sends a command whose result take() returns."""
+        print(*words, file=self.process.stdin, flush=True)
+
+    def take(self) -> str:
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            raise AssertionError("the process does not answer")
+        line = self.process.stdout.readline().strip()
+        kind, _, text = line.partition(" ")
+        if kind != "ok":
+            raise Failed(text or f"the process has ended: {self.process.poll()}")
+        return text
+
+    def __call__(self, *words: str | int) -> str:
+        self.post(*words)
+        return self.take()
+
+    def refusal(self, *words: str | int) -> str:
+        """The errno of a command that has to fail."""
+        try:
+            result = self(*words)
+        except Failed as failed:
+            return str(failed)
+        raise AssertionError(f"'{words}' has succeeded: {result}")
+
+    def kill(self) -> None:
+        """Kills the process, and waits until the kernel has closed its files."""
+        self.process.send_signal(signal.SIGKILL)
+        self.wait()
+
+    def end(self) -> None:
+        """Lets the process end by itself, with all its objects."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.wait()
+
+    def wait(self) -> None:
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
