@@ -113,7 +113,7 @@ static void sq_drain_full_sq_returns_enomem(struct kunit *test)
 		with_sq(test, BIT(FAKE_LOG_BLOCKS) / FAKE_SEND_WQEBBS, false);
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, drain(fake, false));
-	KUNIT_EXPECT_FALSE(test, fake->qp.sq.sqd_hold);
+	KUNIT_EXPECT_FALSE(test, fake->qp.sq.state & CXIB_SQ_HELD);
 	cxib_drain_destroy(&fake->qp);
 }
 

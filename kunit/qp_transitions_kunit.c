@@ -99,7 +99,7 @@ static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_q
 
 	fake->qp.ib.qp_type = type;
 	fake->qp.state = from;
-	fake->qp.sq.sqd_hold = false;
+	fake->qp.sq.state = 0;
 	return cxib_modify_qp_kernel(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 

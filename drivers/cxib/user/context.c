@@ -59,8 +59,7 @@ static void fill_ucontext_resp(const struct cxib_ucontext *context,
 		.max_srq_recv_wr = BIT(caps->log_max_srq_sz),
 		.num_ports = caps->num_ports,
 		.cqe_version = context->cqe_version,
-		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
-			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS,
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
 		.clock_info_versions = has_clock ? BIT(MLX5_IB_CLOCK_INFO_V1) : 0,
 		/* The timer is at the start of a page of the init segment. */
@@ -70,6 +69,9 @@ static void fill_ucontext_resp(const struct cxib_ucontext *context,
 		.num_dyn_bfregs = bfregs ? CXIB_BFREGS_DYN : 0,
 		.dump_fill_mkey = ibdev->dump_fill_mkey,
 	};
+	/* Without drain_sigerr the device has no SQD for user QPs. */
+	if (caps->drain_sigerr)
+		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS;
 	if (ibdev->dump_fill_mkey)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }

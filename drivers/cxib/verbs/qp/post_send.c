@@ -454,7 +454,7 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	if (likely(!sq->sqd_hold))
+	if (likely(!(sq->state & CXIB_SQ_HELD)))
 		cxib_sq_ring_db(qp);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))

@@ -569,7 +569,7 @@ void cxib_qp_clean(struct cxib_qp *qp)
 	clean_rq(qp);
 	qp->sq.prod_limit = 0;
 	qp->sq.next_fence = HW_FENCE_MODE_NONE;
-	qp->sq.sqd_hold = false;
+	qp->sq.state = 0;
 	qp->sq.last = NULL;
 	memset(qp->dbr.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
@@ -741,7 +741,7 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
-			    (qp->state == IB_QPS_SQD && qp->sq.sqd_hold &&
+			    (qp->state == IB_QPS_SQD && qp->sq.state & CXIB_SQ_HELD &&
 			     !cxib_sq_is_drained(qp));
 	attr->path_mtu = hw_qpc_get_mtu(context);
 	attr->qkey = hw_qpc_get_q_key(context);
@@ -752,14 +752,19 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 		describe_connection(qp, context, attr);
 }
 
-/* The device does not know of a hold by cxib_sq_drain(). */
-static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context)
+/*
+ * The device does not know of a hold by cxib_sq_drain().
+ * @stops: num_stops before QUERY_QP: if it is the same, no stop is newer than the context
+ */
+static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context, u32 stops)
 {
 	enum ib_qp_state state = core_state(hw_qpc_get_state(context));
 
 	lockdep_assert_held(&qp->mutex);
 
-	if (state == IB_QPS_RTS && qp->sq.sqd_hold)
+	if (state == IB_QPS_RTS && READ_ONCE(qp->sq.num_stops) == stops)
+		cxib_sq_clear_stop(qp);
+	if (state == IB_QPS_RTS && qp->sq.state & CXIB_SQ_HELD)
 		return IB_QPS_SQD;
 	/* Announce the WQEs posted while the SQ was held, so that the device flushes them. */
 	if (state == IB_QPS_ERR)
@@ -773,19 +778,22 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	struct hw_qpc context;
+	u32 stops;
 	int err;
 
 	guard(mutex)(&qp->mutex);
 	fill_init(qp, init);
 	if (qp->dct)
 		return cxib_dct_query(qp, attr);
+	stops = READ_ONCE(qp->sq.num_stops);
 	err = cxib_cmd_query_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn, &context);
 	if (err)
 		return err;
-	cxib_qp_set_state(qp, state_of(qp, &context));
+	cxib_qp_enter_state(qp, state_of(qp, &context, stops));
 	describe(qp, &context, attr);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);
 
 static bool core_event(enum hw_event_type type, enum ib_event_type *event)
 {
@@ -835,9 +843,8 @@ static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 numb
 
 	if (!qp)
 		return;
-	/* A signature error moved the QP to SQD in the device; SQD_RTS_QP resumes it. */
 	if (type == HW_EVENT_TYPE_SQ_DRAINED)
-		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
+		cxib_sq_stop(qp);
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
 		complete_all(&qp->dct->drained);
 	if (core_event(type, &event))

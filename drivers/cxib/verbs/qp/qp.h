@@ -52,6 +52,16 @@ struct cxib_sq_entry {
 };
 
 /**
+ * enum cxib_sq_state - why an SQ in SQD stands: both reasons may hold at a time
+ * @CXIB_SQ_HELD: by request of the ULP: the doorbell is not rung
+ * @CXIB_SQ_STOPPED: by the device, after a signature error: it starts no WQE until SQD2RTS_QP
+ */
+enum cxib_sq_state {
+	CXIB_SQ_HELD = BIT(0),
+	CXIB_SQ_STOPPED = BIT(1),
+};
+
+/**
  * struct cxib_sq - send queue, a ring of WQEBBs
  * @offset: offset in the buffer of the QP, bytes
  * @log_size: log2 of the number of WQEBBs
@@ -68,7 +78,8 @@ struct cxib_sq_entry {
  * @lock: serializes post_send; protects @prod_index. Taken in any context.
  * @next_fence: fence mode of the next WQE: the last one may be a UMR WQE; protected
  *	by @lock
- * @sqd_hold: in SQD, the doorbell is not rung; protected by @lock
+ * @state: enum cxib_sq_state bits; protected by @lock
+ * @num_stops: SQ_DRAINED events of the device; protected by @lock
  * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state,
  *	and is no GSI QP with several SQs; set with the state, read without a lock
  * @last: control segment of the last WQE not announced by the doorbell; NULL: none;
@@ -94,12 +105,13 @@ struct cxib_sq {
 	void __iomem *doorbell;
 	spinlock_t lock; /* see above */
 	u8 next_fence;
-	bool sqd_hold;
+	u8 state;
 	bool can_post;
 	const struct hw_wqe_ctrl_seg *last;
 	u32 prod_limit;
 	u32 prod_index;
 	u32 cons_index;
+	u32 num_stops;
 };
 
 /**
@@ -311,6 +323,10 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 int cxib_sq_drain(struct cxib_qp *qp, bool notify);
 void cxib_sq_resume(struct cxib_qp *qp);
 bool cxib_sq_is_drained(struct cxib_qp *qp);
+void cxib_sq_stop(struct cxib_qp *qp);
+u8 cxib_sq_clear_stop(struct cxib_qp *qp);
+void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop);
+void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state);
 void cxib_drain_destroy(struct cxib_qp *qp);
 
 /* multicast.c */

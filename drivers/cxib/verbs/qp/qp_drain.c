@@ -6,6 +6,9 @@
  * The device has no RTS2SQD command. The driver stops ringing the SQ doorbell and
  * waits for the CQE of the last WQE that it announced. If that WQE is unsignaled, a
  * signaled NOP WQE is posted behind it; poll_cq consumes its CQE without reporting it.
+ *
+ * A device with drain_sigerr moves a QP to SQD by itself, after a signature error. Its
+ * event SQ_DRAINED says that no WQE is in progress.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -32,10 +35,11 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
 }
 
 /**
- * cxib_sq_is_drained() - whether a QP is in SQD and all its announced WQEs have completed
+ * cxib_sq_is_drained() - whether a QP is in SQD by request and no WQE is in progress
  * @qp: QP
  *
- * A completed WQE counts, whether its CQE was polled or not.
+ * A completed WQE counts, whether its CQE was polled or not. If the device has stopped the
+ * SQ, the announced WQEs that it has not started do not complete before the QP is in RTS.
  */
 bool cxib_sq_is_drained(struct cxib_qp *qp)
 {
@@ -43,8 +47,10 @@ bool cxib_sq_is_drained(struct cxib_qp *qp)
 	u16 last;
 
 	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
-		if (!qp->sq.sqd_hold)
+		if (!(qp->sq.state & CXIB_SQ_HELD))
 			return false;
+		if (qp->sq.state & CXIB_SQ_STOPPED)
+			return true;
 		end = qp->drain->end;
 		last = qp->drain->last;
 	}
@@ -59,7 +65,7 @@ static bool test_and_clear_notify(struct cxib_qp *qp)
 	bool wanted;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	wanted = qp->sq.sqd_hold && qp->drain->notify;
+	wanted = qp->sq.state & CXIB_SQ_HELD && qp->drain->notify;
 	qp->drain->notify = false;
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return wanted;
@@ -75,7 +81,7 @@ static void drain_work_fn(struct work_struct *work)
 		.event = IB_EVENT_SQ_DRAINED,
 	};
 
-	if (!READ_ONCE(qp->sq.sqd_hold))
+	if (!(READ_ONCE(qp->sq.state) & CXIB_SQ_HELD))
 		return;
 	if (!cxib_sq_is_drained(qp))
 		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
@@ -141,7 +147,7 @@ static int hold(struct cxib_qp *qp, bool notify)
 	err = choose_last(qp);
 	if (!err) {
 		qp->drain->notify = notify;
-		qp->sq.sqd_hold = true;
+		qp->sq.state |= CXIB_SQ_HELD;
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return err;
@@ -185,11 +191,85 @@ void cxib_sq_resume(struct cxib_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	qp->sq.sqd_hold = false;
+	qp->sq.state &= ~CXIB_SQ_HELD;
 	cxib_sq_ring_db(qp);
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
+
+/**
+ * cxib_sq_stop() - the device has stopped the SQ of a QP
+ * @qp: QP; no effect unless it is in RTS or SQD: the event may be older than its state
+ *
+ * Context: any.
+ */
+void cxib_sq_stop(struct cxib_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
+		qp->sq.state |= CXIB_SQ_STOPPED;
+		qp->sq.num_stops++;
+		cxib_qp_set_state(qp, IB_QPS_SQD);
+	}
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_stop);
+
+/**
+ * cxib_sq_clear_stop() - the device is about to execute WQEs again
+ * @qp: QP
+ *
+ * Called before SQD2RTS_QP: the device may stop the SQ again before the command completes,
+ * and that stop must not be cleared.
+ *
+ * Return: what cxib_sq_restore_stop() takes if the command fails.
+ */
+u8 cxib_sq_clear_stop(struct cxib_qp *qp)
+{
+	u8 stop = 0;
+
+	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
+		stop = qp->sq.state & ~CXIB_SQ_HELD;
+		qp->sq.state &= CXIB_SQ_HELD;
+	}
+	return stop;
+}
+
+/**
+ * cxib_sq_restore_stop() - undo cxib_sq_clear_stop()
+ * @qp: QP
+ * @stop: its result
+ */
+void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop)
+{
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		qp->sq.state |= stop;
+}
+
+/**
+ * cxib_qp_enter_state() - set the state of a QP after a command has succeeded
+ * @qp: QP
+ * @state: target state of the command
+ *
+ * The QP is in SQD instead of RTS if the device has stopped its SQ meanwhile. Beyond SQD and
+ * before RTS no SQ is stopped.
+ */
+void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&qp->mutex);
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	if (state == IB_QPS_RTS && qp->sq.state & CXIB_SQ_STOPPED)
+		state = IB_QPS_SQD;
+	else if (state != IB_QPS_SQD)
+		qp->sq.state &= CXIB_SQ_HELD;
+	cxib_qp_set_state(qp, state);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+}
 
 /**
  * cxib_drain_destroy() - stop the work that waits for the drain
@@ -199,7 +279,7 @@ void cxib_drain_destroy(struct cxib_qp *qp)
 {
 	if (!qp->drain)
 		return;
-	WRITE_ONCE(qp->sq.sqd_hold, false);
+	WRITE_ONCE(qp->sq.state, 0);
 	cancel_delayed_work_sync(&qp->drain->work);
 	kfree(qp->drain);
 	qp->drain = NULL;

@@ -411,7 +411,7 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
 	/* The hold is authoritative: cur_qp_state cannot override it. */
-	if (qp->sq.sqd_hold && from != IB_QPS_SQD)
+	if (qp->sq.state & CXIB_SQ_HELD && from != IB_QPS_SQD)
 		return -EINVAL;
 	if (!is_transition_ok(qp, from, to, mask)) {
 		ibdev_dbg(&ibdev->ib, "QP 0x%x: invalid transition from state %d to %d, attr_mask 0x%x\n",
@@ -429,10 +429,18 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_qp_transition transition;
+	u8 stop = 0;
 	int err;
 
 	err = cxib_qp_transition(qp, attr, mask, &transition);
-	return err ?: cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
+	if (err)
+		return err;
+	if (transition.opcode == HW_CMD_SQD_RTS_QP)
+		stop = cxib_sq_clear_stop(qp);
+	err = cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
+	if (err)
+		cxib_sq_restore_stop(qp, stop);
+	return err;
 }
 
 /* Whether a signature error has moved the QP to SQD in the device, too. */
@@ -446,6 +454,11 @@ static int query_sqd(struct cxib_qp *qp, bool *in_sqd)
 	if (!err)
 		*in_sqd = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
 	return err;
+}
+
+static bool is_resume(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS;
 }
 
 /* From SQD by cxib_sq_drain() to RTS or to SQD. */
@@ -462,18 +475,24 @@ static int modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 			  qp->qpn, mask & ~HELD_ATTRS);
 		return -EOPNOTSUPP;
 	}
-	if (!cxib_sq_is_drained(qp)) {
-		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ not drained\n", qp->qpn);
-		return -EBUSY;
-	}
 	err = query_sqd(qp, &in_sqd);
 	if (err)
 		return err;
+	/* The WQEs behind a stop of the device complete only after SQD2RTS_QP. */
+	if (!in_sqd && !cxib_sq_is_drained(qp)) {
+		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ not drained\n", qp->qpn);
+		return -EBUSY;
+	}
+	/* SQD2RTS_QP, the only command for it, would start the WQEs that wait. */
+	if (in_sqd && !is_resume(attr, mask)) {
+		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ stopped by the device\n", qp->qpn);
+		return -EBUSY;
+	}
 	in_device.cur_qp_state = in_sqd ? IB_QPS_SQD : IB_QPS_RTS;
 	in_device.qp_state = IB_QPS_RTS;
 	if (in_sqd || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
 		err = modify_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
-	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS)
+	if (!err && is_resume(attr, mask))
 		cxib_sq_resume(qp);
 	return err;
 }
@@ -512,7 +531,7 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return modify_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
-	if (qp->sq.sqd_hold)
+	if (qp->sq.state & CXIB_SQ_HELD)
 		return modify_held(qp, attr, mask);
 	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
 		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
@@ -563,7 +582,7 @@ static void store_attrs(struct cxib_qp *qp, const struct ib_qp_attr *attr, int m
 		qp->max_dest_rd_atomic = 0;
 		qp->max_rd_atomic = 0;
 	}
-	cxib_qp_set_state(qp, attr->qp_state);
+	cxib_qp_enter_state(qp, attr->qp_state);
 }
 
 static bool is_pure_sqe_recovery(const struct ib_qp_attr *attr, int mask)
