@@ -57,6 +57,19 @@ struct PageDemand {
     std::uint32_t regular = 0; ///< regular pages in the output of QUERY_PAGES
 };
 
+/// Which WQEs a QP with drain_sigerr still starts after a signature error.
+enum class SignatureStop : std::uint8_t {
+    next,   ///< none
+    fence,  ///< those before the next one that waits for RDMA READs (fence modes 2 and 4)
+    random, ///< either, chosen for each error
+};
+
+/// Where the CQE of a signature error is.
+enum class SignatureReport : std::uint8_t {
+    before, ///< before the CQE of the transfer
+    behind, ///< behind it
+};
+
 /// One emulated function.
 struct HcaSettings {
     std::string name = "hca0"; ///< in logs and reports
@@ -70,6 +83,8 @@ struct HcaSettings {
     PageDemand pages;
     bool command_checksums = false; ///< sign and verify mailboxes from the start
     bool write_combining = false;   ///< the processors of the host combine writes
+    SignatureStop signature_stop = SignatureStop::next;
+    SignatureReport signature_report = SignatureReport::before;
     /// Overrides of the profile: general pages, name = value for both maximum and current.
     std::vector<std::pair<std::string, std::uint64_t>> overrides;
 

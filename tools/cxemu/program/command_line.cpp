@@ -99,6 +99,21 @@ void describe_resources(CLI::App& app, HcaOptions& hca) {
                  "Combine writes as a processor does, and take requests from doorbell registers");
 }
 
+void describe_signatures(CLI::App& app, HcaOptions& hca) {
+    app.add_option("--signature-stop", hca.signature_stop,
+                   fmt::format("What a queue pair with drain_sigerr still starts after a signature "
+                               "error, up to: {} (default next)",
+                               fmt::join(signature_stops, ", ")))
+        ->check(one_of(signature_stops))
+        ->type_name("PLACE");
+    app.add_option("--signature-report", hca.signature_report,
+                   fmt::format("Place of a signature error's completion, relative to that of the "
+                               "transfer: {} (default before)",
+                               fmt::join(signature_reports, ", ")))
+        ->check(one_of(signature_reports))
+        ->type_name("PLACE");
+}
+
 void describe_files(CLI::App& app, Options& options) {
     app.add_option("--pcap", options.packet_capture, "Capture every packet on the wire")
         ->type_name("FILE");
@@ -147,6 +162,7 @@ struct CommandLine {
             ->type_name("FILE");
         describe_model(app, options.common);
         describe_resources(app, options.common);
+        describe_signatures(app, options.common);
         describe_files(app, options);
         describe_faults(app, options);
     }

@@ -211,6 +211,8 @@ void take_hca(TableReader& reader, HcaOptions& hca) {
     reader.take("regular_pages", hca.regular_pages);
     reader.take("checksums", hca.checksums);
     reader.take("write_combining", hca.write_combining);
+    reader.take("signature_stop", hca.signature_stop);
+    reader.take("signature_report", hca.signature_report);
     reader.take("link_speed", hca.link_speed);
     reader.take("link_width", hca.link_width);
     reader.take("capabilities", hca.capabilities);

@@ -72,6 +72,32 @@ std::expected<void, std::string> choose(std::string_view name, std::optional<std
     return {};
 }
 
+/// Stores the position of the HCA's own name, or of the common one, among \p names.
+template <class T, std::size_t count>
+std::expected<void, std::string>
+choose_name(std::string_view option, const std::string& own, const std::string& common,
+            const std::array<const char*, count>& names, T& setting) {
+    const std::string& wanted = own.empty() ? common : own;
+    if (wanted.empty())
+        return {};
+    const auto found = std::ranges::find(names, std::string_view(wanted));
+    if (found == names.end())
+        return std::unexpected(
+            fmt::format("{} \"{}\" is none of {}", option, wanted, fmt::join(names, ", ")));
+    setting = static_cast<T>(found - names.begin());
+    return {};
+}
+
+std::expected<void, std::string> choose_signatures(const HcaOptions& own, const HcaOptions& common,
+                                                   hca::HcaSettings& settings) {
+    if (auto chosen = choose_name("signature stop", own.signature_stop, common.signature_stop,
+                                  signature_stops, settings.signature_stop);
+        !chosen)
+        return chosen;
+    return choose_name("signature report", own.signature_report, common.signature_report,
+                       signature_reports, settings.signature_report);
+}
+
 std::expected<void, std::string> choose_numbers(const HcaOptions& own, const HcaOptions& common,
                                                 hca::HcaSettings& settings) {
     hca::PageDemand& pages = settings.pages;
@@ -121,6 +147,8 @@ std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
         return std::unexpected(chosen.error());
     settings.command_checksums = either(own.checksums, common.checksums).value_or(false);
     settings.write_combining = either(own.write_combining, common.write_combining).value_or(false);
+    if (auto chosen = choose_signatures(own, common, settings); !chosen)
+        return std::unexpected(chosen.error());
     settings.overrides = common.capabilities;
     settings.overrides.insert(settings.overrides.end(), own.capabilities.begin(),
                               own.capabilities.end());

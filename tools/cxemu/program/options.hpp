@@ -28,6 +28,9 @@ inline constexpr std::uint32_t max_snap = 8192;
 inline constexpr std::uint32_t max_capture_size = 1'000'000; ///< megabytes
 inline constexpr std::array link_speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "edr", "hdr", "ndr"};
 inline constexpr std::array link_widths{"1x", "2x", "4x", "8x", "12x"};
+/// In the order of hca::SignatureStop and of hca::SignatureReport.
+inline constexpr std::array signature_stops{"next", "fence", "random"};
+inline constexpr std::array signature_reports{"before", "behind"};
 /// "connectx4, connectx5, ..."
 std::string profile_names();
 /// Names of log levels.
@@ -47,6 +50,8 @@ struct HcaOptions {
     std::optional<std::uint32_t> regular_pages;
     std::optional<bool> checksums;
     std::optional<bool> write_combining;
+    std::string signature_stop; ///< empty: the first of signature_stops
+    std::string signature_report;
     std::string link_speed; ///< empty: the profile's
     std::string link_width;
     std::vector<std::pair<std::string, std::uint64_t>> capabilities;

@@ -207,7 +207,10 @@ Completion QueuePair::receive_error(const RecvWqe& request, CompletionError erro
 
 /// A CQE that can't be written is reported by a QP error event.
 void QueuePair::report(CompletionQueue* queue, const Completion& completion) {
-    if (queue == nullptr || queue->post(completion))
+    if (queue == nullptr)
+        return;
+    ++queues_.counters().completions.at(static_cast<std::size_t>(completion.opcode));
+    if (queue->post(completion))
         return;
     ++counts().cq_overflow;
     if (state() == QueuePairState::error)
@@ -250,9 +253,15 @@ void QueuePair::check_head(std::span<const std::byte> entry) {
 
 std::optional<SendWqe> QueuePair::next_send() {
     held_back_ = false;
+    check_changes(false);
     drain_after_signature_error();
     while (can_send() && send_queue_.waiting() != 0) {
         auto request = decode_next();
+        if (until_fence_ && !(request && may_start_after_error(*request))) {
+            until_fence_ = false;
+            drain_sends();
+            return std::nullopt;
+        }
         const bool needs_order = !request || is_local(request->opcode);
         held_back_ = needs_order ? !send_queue_.idle() : send_queue_.must_wait(request->fence);
         if (held_back_)
@@ -267,6 +276,8 @@ std::optional<SendWqe> QueuePair::next_send() {
             return *std::move(request);
         finish_local(*request);
     }
+    if (std::exchange(until_fence_, false))
+        drain_sends(); // no fence is posted
     return std::nullopt;
 }
 
@@ -317,6 +328,7 @@ void QueuePair::complete_send(const SendWqe& request, std::uint32_t byte_count,
 void QueuePair::finish_send(std::uint16_t index, std::optional<Completion> completion) {
     for (const Completion& ready : send_queue_.finish(index, std::move(completion)))
         report(send_completions(), ready);
+    post_signature_errors();
 }
 
 bool QueuePair::reports_error(CompletionMode mode) {
@@ -530,17 +542,59 @@ Completion signature_completion(const memory::SignatureError& error, std::uint32
 void QueuePair::report_signature_error(const memory::SignatureError& error) {
     const bool responds = error.accessor.responds || memory::is_remote(error.right);
     CompletionQueue* queue = responds ? receive_completions() : send_completions();
-    if (queue != nullptr)
-        queue->post(signature_completion(error, number()));
+    if (queue != nullptr) {
+        ++queues_.counters().completions.at(
+            static_cast<std::size_t>(CompletionOpcode::signature_error));
+        if (!responds &&
+            queues_.hca().settings().signature_report == hca::SignatureReport::behind &&
+            !send_queue_.idle())
+            signature_errors_.push_back({.index = send_queue_.last_started(),
+                                         .completion = signature_completion(error, number())});
+        else
+            queue->post(signature_completion(error, number()));
+    }
     if (!responds && context().get<"drain_sigerr">() != 0)
         must_drain_ = true;
 }
 
-/// Outstanding WQEs were started before the signature was checked, so they complete; no further WQE
-/// is started.
+/// The transfer is the last WQE started before its error, or an earlier one.
+void QueuePair::post_signature_errors() {
+    std::erase_if(signature_errors_, [this](const LateCompletion& late) {
+        if (send_queue_.is_outstanding(late.index))
+            return false;
+        send_completions()->post(late.completion);
+        return true;
+    });
+}
+
+/// Outstanding WQEs were started before the signature was checked, so they complete; further WQEs
+/// are started only up to the next fence, if at all.
 void QueuePair::drain_after_signature_error() {
-    if (std::exchange(must_drain_, false))
+    if (!std::exchange(must_drain_, false) || until_fence_)
+        return;
+    until_fence_ = queues_.stops_at_fence();
+    if (until_fence_)
+        queues_.schedule(*this);
+    else
         drain_sends();
+}
+
+/// A response that waits for RDMA READs is not sent after a signature error.
+bool QueuePair::may_start_after_error(const SendWqe& request) const {
+    return request.fence != Fence::reads_and_atomics &&
+           request.fence != Fence::local_reads_and_atomics;
+}
+
+/// Software cancels the WQEs of a QP that signature errors stop, and may do so only then.
+void QueuePair::check_changes(bool may_cancel) {
+    if (context().get<"drain_sigerr">() == 0 || !send_queue_.exists() ||
+        state() == QueuePairState::send_queue_draining)
+        return;
+    if (state() == QueuePairState::send_queue_drained && !may_cancel)
+        return;
+    if (const auto index = send_queue_.changed(queues_.hca().dma(), may_cancel))
+        queues_.hca().violation(rules::send_entry_changed, "queue pair {:#x}, entry {:#x}",
+                                number(), *index);
 }
 
 // --- Receives ------------------------------------------------------------------------------------
@@ -675,6 +729,7 @@ void QueuePair::flush_sends() {
             report(send_completions(),
                    send_error(entry.index, entry.opcode, CompletionError::flushed, 0));
     }
+    post_signature_errors();
 }
 
 void QueuePair::flush_receives() {
@@ -703,6 +758,10 @@ void QueuePair::change_state(QueuePairState to) {
         return;
     }
     const QueuePairState from = state();
+    if (from == QueuePairState::send_queue_drained && to == QueuePairState::ready_to_send) {
+        send_queue_.drop_pushed();
+        check_changes(true);
+    }
     set_state(to);
     queues_.notify(*this, from);
     if (to == QueuePairState::reset) {
@@ -714,6 +773,8 @@ void QueuePair::change_state(QueuePairState to) {
         resources_.counters.reset();
         resources_.groups = {};
         must_drain_ = false;
+        until_fence_ = false;
+        signature_errors_.clear();
         streams_.clear();
     }
     if (to == QueuePairState::ready_to_send) {
@@ -783,7 +844,12 @@ void QueuePair::poll_send_doorbell() {
 }
 
 void QueuePair::post_sends(std::uint16_t counter) {
-    if (send_queue_.post(counter) || state() == QueuePairState::error)
+    if (send_queue_.post(counter)) {
+        if (context().get<"drain_sigerr">() != 0)
+            send_queue_.record(queues_.hca().dma());
+        return;
+    }
+    if (state() == QueuePairState::error)
         return;
     queues_.hca().violation(rules::send_doorbell_beyond_ring,
                             "queue pair {:#x}: posted up to {:#x}, next is {:#x}, room for {:#x} "

@@ -279,6 +279,9 @@ private:
     void flush_receives();
     void finish_draining();
     void drain_after_signature_error();
+    [[nodiscard]] bool may_start_after_error(const SendWqe& request) const;
+    void post_signature_errors();
+    void check_changes(bool may_cancel);
 
     WorkQueues& queues_;
     std::array<std::byte, hwtab::qpc.size> context_{};
@@ -289,6 +292,13 @@ private:
     bool held_back_ = false;       ///< the next WQE waits for an outstanding one
     bool send_has_failed_ = false; ///< since the SQ left reset or SQER
     bool must_drain_ = false;      ///< after a signature error
+    bool until_fence_ = false;     ///< the drain begins at the next fence, or when no WQE waits
+    /// A CQE that follows those of all WQEs up to this one.
+    struct LateCompletion {
+        std::uint16_t index;
+        Completion completion;
+    };
+    std::vector<LateCompletion> signature_errors_;
     ErroredStreams streams_;       ///< of a DCI
     KeyViolations key_violations_; ///< of a DCT
 };

@@ -48,6 +48,10 @@ inline constexpr check::Rule send_entry_misnumbered{
     "The control segment of a send queue entry has another index or queue pair than it should."};
 inline constexpr check::Rule send_entry_reserved_bits{
     "send_entry_reserved_bits", "A reserved field of a send queue entry is not zero."};
+inline constexpr check::Rule send_entry_changed{
+    "send_entry_changed",
+    "A posted send queue entry was changed while its queue pair was not in SQD, or into anything "
+    "but a NOP."};
 inline constexpr check::Rule shared_receive_chain_corrupt{
     "shared_receive_chain_corrupt",
     "The chain of a shared receive queue leads out of the queue or back to the same entry."};

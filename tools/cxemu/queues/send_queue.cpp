@@ -124,6 +124,10 @@ std::vector<Completion> SendQueue::finish(std::uint16_t index,
     return ready;
 }
 
+bool SendQueue::is_outstanding(std::uint16_t index) const {
+    return std::ranges::find(outstanding_, index, &Outstanding::index) != outstanding_.end();
+}
+
 bool SendQueue::must_wait(Fence fence) const {
     switch (fence) {
     case Fence::none:
@@ -157,6 +161,61 @@ void SendQueue::reset() {
     next_ = 0;
     outstanding_.clear();
     pushed_.clear();
+    recorded_.clear();
+}
+
+// --- Changed WQEs --------------------------------------------------------------------------------
+
+void SendQueue::record(vfio_user::DmaSpace& dma) {
+    std::erase_if(recorded_, [this](const auto& entry) {
+        return static_cast<std::uint16_t>(entry.first - next_) >= waiting();
+    });
+    for (std::uint16_t index = next_; index != posted_; ++index) {
+        if (Block block{}; !recorded_.contains(index) && read(dma, index, block))
+            recorded_.emplace(index, block);
+    }
+}
+
+/// Of a NOP only the opcode and its modifier may differ from the WQE that it replaces.
+bool SendQueue::is_same(std::uint16_t index, const CtrlSegment& head, bool may_cancel,
+                        vfio_user::DmaSpace& dma) const {
+    constexpr std::size_t modifier_at = 0;
+    constexpr std::size_t opcode_at = 3;
+    for (std::uint16_t i = 0; i < head.blocks(); ++i) {
+        const auto known = recorded_.find(static_cast<std::uint16_t>(index + i));
+        Block block{};
+        if (known == recorded_.end() || !read(dma, known->first, block))
+            return true; // not recorded, or reported when it is fetched
+        Block expected = known->second;
+        if (i == 0 && may_cancel &&
+            block[opcode_at] == std::byte{static_cast<std::uint8_t>(SendOpcode::nop)}) {
+            expected[opcode_at] = block[opcode_at];
+            expected[modifier_at] = block[modifier_at];
+        }
+        const std::size_t length =
+            std::min<std::size_t>(block_size, (head.ds * ds_size) - (i * block_size));
+        if (!std::ranges::equal(std::span(block).first(length), std::span(expected).first(length)))
+            return false;
+    }
+    return true;
+}
+
+std::optional<std::uint16_t> SendQueue::changed(vfio_user::DmaSpace& dma, bool may_cancel) {
+    std::optional<std::uint16_t> found;
+    for (std::uint16_t index = next_; index != posted_ && !found;) {
+        const auto known = recorded_.find(index);
+        if (known == recorded_.end())
+            break;
+        const CtrlSegment head = decode_head(known->second);
+        const bool sensible =
+            head.blocks() != 0 && head.blocks() <= static_cast<std::uint16_t>(posted_ - index);
+        if (!is_same(index, head, may_cancel, dma))
+            found = index;
+        index = sensible ? static_cast<std::uint16_t>(index + head.blocks()) : posted_;
+    }
+    recorded_.clear();
+    record(dma);
+    return found;
 }
 
 } // namespace cxemu::queues

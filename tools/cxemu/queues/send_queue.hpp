@@ -8,6 +8,7 @@
 #include "queues/send_wqe.hpp"
 #include "vfio_user/dma_space.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,6 +52,18 @@ public:
     /// \return false without any effect if the WQE has another index, or is not posted
     bool push(std::uint16_t index, std::span<const std::byte> bytes);
 
+    /// Drops the WQEs of BlueFlame writes: software may have changed them in the ring in SQD.
+    void drop_pushed() { pushed_.clear(); }
+
+    /// Copies the WQEBBs posted since the last call, for changed().
+    void record(vfio_user::DmaSpace& dma);
+    /// Compares the waiting WQEs that record() has copied with the ring, and copies them again.
+    /// \param may_cancel a WQE may have become a NOP of the same length
+    /// \return index of the first one that software must not have changed
+    std::optional<std::uint16_t> changed(vfio_user::DmaSpace& dma, bool may_cancel);
+    /// Forgets the copies.
+    void stop_recording() { recorded_.clear(); }
+
     /// The bytes of the WQE at next(), contiguous. \pre waiting() != 0
     std::expected<std::vector<std::byte>, DecodeError> fetch(vfio_user::DmaSpace& dma,
                                                              std::uint32_t max_size) const;
@@ -68,6 +81,9 @@ public:
     /// \return CQEs that can be written now, in WQE order
     std::vector<Completion> finish(std::uint16_t index, std::optional<Completion> completion);
 
+    /// Index of the WQE that was started last. \pre !idle()
+    [[nodiscard]] std::uint16_t last_started() const { return outstanding_.back().index; }
+    [[nodiscard]] bool is_outstanding(std::uint16_t index) const;
     /// No WQE is outstanding.
     [[nodiscard]] bool idle() const { return outstanding_.empty(); }
     /// Whether a WQE with \p fence must wait for outstanding ones.
@@ -102,6 +118,10 @@ private:
     vfio_user::DmaResult<void> read(vfio_user::DmaSpace& dma, std::uint16_t index,
                                     std::span<std::byte> out) const;
 
+    using Block = std::array<std::byte, block_size>;
+    [[nodiscard]] bool is_same(std::uint16_t index, const CtrlSegment& head, bool may_cancel,
+                               vfio_user::DmaSpace& dma) const;
+
     const memory::HostBuffer* buffer_ = nullptr;
     std::uint64_t start_ = 0;
     std::uint32_t blocks_ = 0;
@@ -110,6 +130,7 @@ private:
     std::deque<Outstanding> outstanding_; ///< in ring order
     /// WQEs from BlueFlame writes that are not fetched, by index.
     std::map<std::uint16_t, std::vector<std::byte>> pushed_;
+    std::map<std::uint16_t, Block> recorded_; ///< WQEBBs as they were posted, by index
 };
 
 } // namespace cxemu::queues

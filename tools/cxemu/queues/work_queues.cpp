@@ -209,8 +209,27 @@ void WorkQueues::function_torn_down() {
     flush_.stop();
 }
 
+bool WorkQueues::stops_at_fence() {
+    switch (hca_.settings().signature_stop) {
+    case hca::SignatureStop::next:
+        break;
+    case hca::SignatureStop::fence:
+        return true;
+    case hca::SignatureStop::random:
+        return random_.below(2) != 0;
+    }
+    return false;
+}
+
 nlohmann::json WorkQueues::statistics() const {
-    return {{"send_doorbells", statistics_.send_doorbells},
+    nlohmann::json completions = nlohmann::json::object();
+    for (std::size_t opcode = 0; opcode < statistics_.completions.size(); ++opcode) {
+        if (statistics_.completions[opcode] != 0)
+            completions[hwtab::name_of(hwtab::cqe_opcode, opcode)] =
+                statistics_.completions[opcode];
+    }
+    return {{"completions", completions},
+            {"send_doorbells", statistics_.send_doorbells},
             {"requests_from_registers", statistics_.requests_from_registers},
             {"sends_executed", statistics_.sends_executed},
             {"local_operations", statistics_.local_operations},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/event_loop.hpp"
+#include "check/seeded_random.hpp"
 #include "hca/doorbell_router.hpp"
 #include "hca/hca.hpp"
 #include "hca/part.hpp"
@@ -12,6 +13,7 @@
 #include "queues/queue_pair.hpp"
 #include "queues/transport.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -32,6 +34,7 @@ struct WorkQueueStatistics {
     std::uint64_t receive_errors = 0;
     std::uint64_t receives_flushed = 0;
     std::uint64_t stray_doorbells = 0; ///< of unknown queues, or through the UAR of another queue
+    std::array<std::uint64_t, 16> completions{}; ///< CQEs of QPs by opcode
 };
 
 /// QPs run in deferred calls, so a guest that rings many doorbells does not block the event loop.
@@ -58,6 +61,8 @@ public:
     [[nodiscard]] memory::MemoryKeys& memory() const { return memory_; }
     [[nodiscard]] PageFaults& page_faults() { return page_faults_; }
     [[nodiscard]] WorkQueueStatistics& counters() { return statistics_; }
+    /// Whether a QP that a signature error stops still starts WQEs up to the next fence.
+    [[nodiscard]] bool stops_at_fence();
 
     /// Schedules a deferred call that executes the send WQEs of \p queue_pair.
     void schedule(QueuePair& queue_pair);
@@ -96,6 +101,7 @@ private:
     Timer run_;
     Timer flush_;
     WorkQueueStatistics statistics_;
+    check::SeededRandom random_{1}; ///< of signature_stop
 };
 
 } // namespace cxemu::queues

@@ -138,6 +138,8 @@ hca::HcaSettings settings_for(const ConnectionOptions& options) {
     hca::HcaSettings settings = queues::testing::Bench::default_settings();
     if (options.memory_faults)
         settings.profile = hca::find_profile("connectx7");
+    settings.signature_stop = options.signature_stop;
+    settings.signature_report = options.signature_report;
     return settings;
 }
 

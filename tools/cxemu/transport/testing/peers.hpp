@@ -115,6 +115,8 @@ struct ConnectionOptions {
     std::uint32_t log_streams = 0;  ///< of a DCI
     std::uint32_t log_failed = 0;   ///< of its streams
     bool memory_faults = false;     ///< page faults name the memory, as on ConnectX-7
+    hca::SignatureStop signature_stop = hca::SignatureStop::next;
+    hca::SignatureReport signature_report = hca::SignatureReport::before;
 };
 
 /// Half of an XRC connection of a side: the initiator sends, the target receives.

@@ -3,6 +3,7 @@
 // Signature offload on connections: memory and completions on both sides, and the stop of the send
 // queue at an error.
 #include "base/byte_order.hpp"
+#include "queues/rules.hpp"
 #include "queues/testing/signed_key.hpp"
 #include "transport/testing/peers.hpp"
 
@@ -100,7 +101,9 @@ struct Side {
 };
 
 struct SignatureTest : ::testing::Test {
-    SignatureTest() { peers.connect(); }
+    explicit SignatureTest(const ConnectionOptions& options = {}) : peers(options) {
+        peers.connect();
+    }
 
     /// The request of the first side that uses its mkey.
     [[nodiscard]] Send request(SendOpcode opcode, std::uint32_t length) const {
@@ -215,7 +218,7 @@ TEST_F(SignatureTest, ReportsAWrongSignatureOnTheWireToTheReceiver) {
 // --- Pipelining ----------------------------------------------------------------------------------
 
 struct PipeliningTest : SignatureTest {
-    PipeliningTest() {
+    explicit PipeliningTest(const ConnectionOptions& options = {}) : SignatureTest(options) {
         peers.first.queue_pair().context().set<"drain_sigerr">(1);
         first.protect();
     }
@@ -231,13 +234,16 @@ struct PipeliningTest : SignatureTest {
         return {.data = {{.address = first.plain.address, .length = 16}}, .fence = fence};
     }
     /// As libmlx5 does it: only the opcode changes.
-    void cancel(std::uint16_t index) {
+    void cancel(std::uint16_t index) { change(index, SendOpcode::nop); }
+    void change(std::uint16_t index, SendOpcode opcode) {
         auto& queue_pair = peers.first.queue_pair();
         const std::uint64_t address = queue_pair.buffer().address(
             sends_start + std::uint64_t{index} * queues::SendQueue::block_size);
         const auto memory = peers.first.bench.at(address, hwtab::wqe_ctrl_seg.size);
-        hwtab::View<hwtab::wqe_ctrl_seg>{memory}.set<"opcode">(
-            static_cast<std::uint8_t>(SendOpcode::nop));
+        hwtab::View<hwtab::wqe_ctrl_seg>{memory}.set<"opcode">(static_cast<std::uint8_t>(opcode));
+    }
+    [[nodiscard]] std::uint64_t changed_entries() {
+        return peers.first.bench.violations(queues::rules::send_entry_changed);
     }
     void resume() {
         EXPECT_TRUE(peers.first.bench.transit<hwtab::cmd_sqd2rts_qp>(peers.first.queue_pair()));
@@ -246,6 +252,14 @@ struct PipeliningTest : SignatureTest {
     [[nodiscard]] QueuePairState state() { return peers.first.queue_pair().state(); }
 
     static constexpr std::uint64_t sends_start = 2048; ///< after 64 receive WQEs of 32 bytes
+};
+
+struct StopAtFenceTest : PipeliningTest {
+    StopAtFenceTest() : PipeliningTest({.signature_stop = hca::SignatureStop::fence}) {}
+};
+
+struct LateReportTest : PipeliningTest {
+    LateReportTest() : PipeliningTest({.signature_report = hca::SignatureReport::behind}) {}
 };
 
 TEST_F(PipeliningTest, GoesOnWhileSignaturesAreRight) {
@@ -337,6 +351,89 @@ TEST_F(PipeliningTest, StopsBehindAReadWhoseDataIsWrong) {
     EXPECT_EQ(state(), QueuePairState::send_queue_drained);
     EXPECT_THAT(peers.first.poll(), ElementsAre(IsSignatureError(), completed(0, with_dif)));
     EXPECT_THAT(peers.second.poll(), IsEmpty());
+}
+
+/// A processor that combines writes passes the WQE with the doorbell.
+TEST_F(PipeliningTest, CancelledWqeOfARegisterIsNotSent) {
+    auto& queue_pair = peers.first.queue_pair();
+    first.corrupt(0);
+    peers.second.post_receive({peers.second.space(16)});
+    peers.first.post(std::array{data(false), response()});
+    const std::uint64_t address =
+        queue_pair.buffer().address(sends_start + queues::SendQueue::block_size);
+    queue_pair.poll_send_doorbell();
+    ASSERT_TRUE(
+        queue_pair.push_send(1, peers.first.bench.at(address, queues::SendQueue::block_size)));
+    peers.settle();
+    ASSERT_EQ(state(), QueuePairState::send_queue_drained);
+    cancel(1);
+    resume();
+    EXPECT_THAT(peers.second.poll(), IsEmpty());
+    EXPECT_EQ(state(), QueuePairState::ready_to_send);
+}
+
+TEST_F(StopAtFenceTest, StartsUnfencedWqesOnly) {
+    first.corrupt(0);
+    for (int i = 0; i < 3; ++i)
+        peers.second.post_receive({peers.second.space(16)});
+    peers.first.post(std::array{data(false), response(Fence::none),
+                                response(Fence::local_operations), response()});
+    peers.settle();
+    EXPECT_EQ(state(), QueuePairState::send_queue_drained);
+    EXPECT_THAT(peers.first.poll(), ElementsAre(IsSignatureError(), completed(1), completed(2)));
+    EXPECT_EQ(peers.first.queue_pair().send_queue().next(), 3U);
+    EXPECT_EQ(peers.first.events(hca::EventType::send_queue_drained), 1U);
+}
+
+/// Otherwise software would wait for the event until it posts a fence.
+TEST_F(StopAtFenceTest, StopsAtTheEndOfWhatIsPosted) {
+    first.corrupt(0);
+    peers.first.post(data(true));
+    peers.settle();
+    EXPECT_EQ(state(), QueuePairState::send_queue_drained);
+}
+
+TEST_F(LateReportTest, ErrorFollowsTheTransfer) {
+    first.corrupt(0);
+    peers.first.post(std::array{data(true), response()});
+    peers.settle();
+    EXPECT_EQ(state(), QueuePairState::send_queue_drained);
+    EXPECT_THAT(peers.first.poll(), ElementsAre(completed(0), IsSignatureError()));
+}
+
+TEST_F(PipeliningTest, CancelInSqdIsAllowed) {
+    first.corrupt(0);
+    peers.first.post(std::array{data(false), response()});
+    peers.settle();
+    cancel(1);
+    resume();
+    EXPECT_EQ(changed_entries(), 0U);
+}
+
+TEST_F(PipeliningTest, WqeChangedOutsideSqdIsReported) {
+    peers.second.post_receive({peers.second.space(16)});
+    peers.set_fate([](std::size_t /*number*/, const fabric::ParsedPacket& /*packet*/) {
+        return 0; // the response waits for the read
+    });
+    peers.first.post(std::array{
+        Send{.opcode = SendOpcode::rdma_read, .data = {first.plain}, .remote = second.plain},
+        response()});
+    cancel(1);
+    peers.set_fate(
+        [](std::size_t /*number*/, const fabric::ParsedPacket& /*packet*/) { return 1; });
+    peers.run();
+    EXPECT_THAT(peers.first.poll(), SizeIs(2));
+    EXPECT_EQ(changed_entries(), 1U);
+}
+
+TEST_F(PipeliningTest, WqeChangedIntoAnotherThanNopIsReported) {
+    first.corrupt(0);
+    peers.second.post_receive({peers.second.space(16)});
+    peers.first.post(std::array{data(false), response()});
+    peers.settle();
+    change(1, SendOpcode::send_immediate);
+    resume();
+    EXPECT_EQ(changed_entries(), 1U);
 }
 
 TEST_F(PipeliningTest, GoesOnWithoutTheAttributeOfTheQueuePair) {
