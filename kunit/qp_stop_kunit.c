@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* SQs that the device has stopped after a signature error, also while the ULP drains them. */
+#include <rdma/mlx5-abi.h>
+
 #include "fake_queue_pair.h"
 #include "hw/commands_queue_pairs.h"
+#include "user/user.h"
 
 /**
  * struct fixture - an RC QP in RTS and its device
@@ -126,6 +129,22 @@ static void qp_stopped_while_held_is_drained(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
 }
 
+static void qp_held_while_stopped_stands_for_both(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	fake_post_sq(test, fixture->fake, 1);
+	stop(fixture);
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_SQD, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, CXIB_SQ_HELD | CXIB_SQ_STOPPED, qp->sq.state);
+	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(qp));
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RTS, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 0, qp->sq.state);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
+}
+
 /* The event is still in the EQ. */
 static void qp_stopped_while_held_resumes_before_event(struct kunit *test)
 {
@@ -241,9 +260,31 @@ static void qp_stopped_to_error_clears_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.sq.state);
 }
 
+/* libmlx5 takes the bit for permission to create QPs with signature pipelining. */
+static void ucontext_without_drain_sigerr_offers_no_sqd2rts(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ucontext *context = kunit_kzalloc(test, sizeof(*context), GFP_KERNEL);
+	struct mlx5_ib_alloc_ucontext_resp response;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	u32 drains;
+
+	KUNIT_ASSERT_NOT_NULL(test, context);
+	context->ib.device = &ibdev->ib;
+	mutex_init(&ibdev->wc_lock);
+	ibdev->wc_state = CXIB_WC_UNSUPPORTED;
+	for (drains = 0; drains < 2; drains++) {
+		fixture->fake->hw.caps.drain_sigerr = drains;
+		cxib_fill_ucontext_resp(context, &response);
+		KUNIT_EXPECT_EQ(test, drains, !!(response.comp_mask &
+						 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS));
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(qp_stopped_by_device_resumes),
 	KUNIT_CASE(qp_stopped_while_held_is_drained),
+	KUNIT_CASE(qp_held_while_stopped_stands_for_both),
 	KUNIT_CASE(qp_stopped_while_held_resumes_before_event),
 	KUNIT_CASE(qp_stopped_while_held_raises_event_of_each),
 	KUNIT_CASE(qp_stopped_while_held_keeps_attributes),
@@ -253,6 +294,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(query_qp_stopped_meanwhile_keeps_stop),
 	KUNIT_CASE(qp_stop_in_other_states_is_ignored),
 	KUNIT_CASE(qp_stopped_to_error_clears_stop),
+	KUNIT_CASE(ucontext_without_drain_sigerr_offers_no_sqd2rts),
 	{}
 };
 

@@ -128,6 +128,7 @@ static struct sig_mr *make_sig_mr(struct kunit *test)
 	mr->wire_psv = WIRE_PSV;
 	mr->memory_psv = MEMORY_PSV;
 	mr->sigerr_count = 1;
+	INIT_LIST_HEAD(&mr->failed_node);
 	spin_lock_init(&mr->lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&sig_mr->fake->ibdev.ib, &mr->mr));
 	xa_init_flags(&sig_mr->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* User contexts. */
+#include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/cache.h>
 #include <linux/sched/task.h>
@@ -33,8 +34,8 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 }
 
 /* Fills all fields of the response of alloc_ucontext except response_length. */
-static void fill_ucontext_resp(const struct cxib_ucontext *context,
-			       struct mlx5_ib_alloc_ucontext_resp *response)
+void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
+			     struct mlx5_ib_alloc_ucontext_resp *response)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
@@ -75,12 +76,13 @@ static void fill_ucontext_resp(const struct cxib_ucontext *context,
 	if (ibdev->dump_fill_mkey)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_fill_ucontext_resp);
 
 static int copy_context_resp(const struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
-	fill_ucontext_resp(context, &response);
+	cxib_fill_ucontext_resp(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return cxib_copy_resp(udata, &response, response.response_length);
 }
@@ -90,7 +92,7 @@ static int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
-	fill_ucontext_resp(to_ucontext(ib), &response);
+	cxib_fill_ucontext_resp(to_ucontext(ib), &response);
 	response.response_length = sizeof(response);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
 					     &response, sizeof(response));

@@ -107,6 +107,8 @@ int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 /* context.c */
 extern const struct cxib_user_interface cxib_user_interface;
+void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
+			     struct mlx5_ib_alloc_ucontext_resp *response);
 
 /* mmap.c */
 int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);

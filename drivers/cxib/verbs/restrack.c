@@ -6,7 +6,7 @@
 #include <rdma/restrack.h>
 
 #include "verbs/odp/odp.h"
-#include "verbs/qp/qp.h"
+#include "verbs/qp/pipelining.h"
 #include "verbs/xrc/opener.h"
 
 struct detail {
@@ -74,6 +74,17 @@ static int put_handles(struct sk_buff *message, struct ib_qp *ib)
 	return put(message, details, ARRAY_SIZE(details));
 }
 
+static int put_pipelining(struct sk_buff *message, const struct cxib_pipelining *pipelining)
+{
+	const struct detail details[] = {
+		{ "signature_stops", pipelining ? READ_ONCE(pipelining->stops) : 0 },
+		{ "signature_cancelled", pipelining ? READ_ONCE(pipelining->cancelled) : 0 },
+		{ "signature_spurious_events", pipelining ? READ_ONCE(pipelining->spurious) : 0 },
+	};
+
+	return pipelining ? put(message, details, ARRAY_SIZE(details)) : 0;
+}
+
 int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
@@ -94,7 +105,7 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 	err = put(message, details, ARRAY_SIZE(details));
 	if (!err && ib->qp_type == IB_QPT_XRC_TGT)
 		err = put_handles(message, ib);
-	return end_table(message, table, err);
+	return end_table(message, table, err ?: put_pipelining(message, qp->pipelining));
 }
 
 /* Counters of an ODP MR in 'rdma statistic show mr'. */

@@ -10,10 +10,12 @@
 #include <rdma/ib_cache.h>
 
 #include "hw/doorbell.h"
+#include <cxib/signature_pipelining.h>
+
 #include "hw/names.h"
 #include "verbs/cq/cq_poll.h"
 #include "verbs/lookup.h"
-#include "verbs/qp/qp.h"
+#include "verbs/qp/pipelining.h"
 #include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
@@ -331,8 +333,10 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 		return OUTCOME_NONE;
 	}
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
-		cxib_note_signature_error(to_ibdev(cq->ib.device),
+		cxib_note_signature_error(to_ibdev(cq->ib.device), qp,
 					  (const struct hw_sig_err_cqe *)entry);
+		if (qp)
+			cxib_pipelining_failed(qp);
 		return OUTCOME_PASSED_OVER;
 	}
 	if (cq->num_xrc_srqs_unpublished && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
@@ -359,10 +363,28 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 	return true;
 }
 
-/* The completion is consumed by the driver and not reported to the ULP. */
-static __always_inline bool is_hidden(const struct ib_wc *wc)
+/* The completion is consumed by the driver, or is that of a cancelled WR. */
+static __always_inline bool is_special(const struct ib_wc *wc)
 {
-	return wc->opcode >= CXIB_WC_SUB_WQE;
+	return wc->opcode >= CXIB_WC_CANCELLED;
+}
+
+/*
+ * A cancelled WR was not sent, so the ULP sees a flush error. One that the device or the driver
+ * flushes has no mark: the QP does not work any more.
+ *
+ * Returns false if the completion is not to be reported.
+ */
+static noinline bool unmask(struct ib_wc *wc)
+{
+	if (wc->opcode >= CXIB_WC_SUB_WQE)
+		return false;
+	wc->opcode &= ~CXIB_WC_CANCELLED;
+	if (wc->status == IB_WC_SUCCESS) {
+		wc->status = IB_WC_WR_FLUSH_ERR;
+		wc->vendor_err = CXIB_VENDOR_ERR_CANCELLED;
+	}
+	return true;
 }
 
 static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
@@ -371,7 +393,7 @@ static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struc
 	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
 		return refuse(cq, qp, entry);
 	wc->qp = qp->wc_qp;
-	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return is_special(wc) && !unmask(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
 /* XRC_TGT QPs are attached to no CQ: their CQEs arrive in the CQs of XRC SRQs. */
@@ -434,7 +456,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
 	wc->qp = qp->wc_qp;
 	wc->wc_flags = 0;
-	return unlikely(is_hidden(wc)) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return unlikely(is_special(wc)) && !unmask(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
 static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
@@ -472,6 +494,39 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
 		cxib_cq_update_ci(cq);
 	}
 }
+
+/**
+ * cxib_cq_note_signature_errors() - record the signature errors of a QP that were not polled
+ * @cq: its send CQ
+ * @qp: QP that the device has stopped
+ *
+ * Polling skips them afterwards: they do not name an MR any more.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_cq_note_signature_errors(struct cxib_cq *cq, struct cxib_qp *qp)
+{
+	u32 at;
+
+	/* Without a resize, all CQEs of the QP are in one ring. */
+	guard(mutex)(&cq->resize_lock);
+	spin_lock_irq(&cq->lock);
+	for (at = cq->cons_index; at - cq->cons_index < BIT(cq->log_size); at++) {
+		struct hw_sig_err_cqe *place = (struct hw_sig_err_cqe *)cxib_cq_cqe(cq, at);
+		struct hw_sig_err_cqe entry;
+
+		if (!cxib_cqe_is_sw_owned(cq, at))
+			break;
+		memcpy(&entry, place, sizeof(entry));
+		if (hw_cqe64_get_opcode((struct hw_cqe64 *)&entry) != HW_CQE_OPCODE_SIG_ERR ||
+		    hw_cqe64_get_qpn((struct hw_cqe64 *)&entry) != qp->qpn)
+			continue;
+		cxib_note_signature_error(to_ibdev(cq->ib.device), qp, &entry);
+		hw_sig_err_cqe_set_mkey(place, 0);
+	}
+	spin_unlock_irq(&cq->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_note_signature_errors);
 
 /**
  * cxib_cq_has_send_cqe() - whether the CQ holds the CQE of a send WQE
@@ -524,7 +579,7 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 	do {
 		if (!cxib_retire_send_wqe(qp, qp->sq.cons_index, wc))
 			return false;
-	} while (is_hidden(wc));
+	} while (is_special(wc) && !unmask(wc));
 	return true;
 }
 
@@ -805,7 +860,7 @@ static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
 		return false;
 	/* The MR outlives the QP and must match the error count of the device. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
-		cxib_note_signature_error(to_ibdev(cq->ib.device),
+		cxib_note_signature_error(to_ibdev(cq->ib.device), cq_filter->qp,
 					  (const struct hw_sig_err_cqe *)entry);
 	free_srq_wqe(cq, cq_filter->qp, entry);
 	return true;

@@ -42,6 +42,7 @@ static inline void cxib_cq_update_ci(struct cxib_cq *cq)
 enum ib_wc_status cxib_completion_status(u32 syndrome);
 bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc);
 bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry);
+void cxib_cq_note_signature_errors(struct cxib_cq *cq, struct cxib_qp *qp);
 bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index);
 void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc);
 

@@ -108,7 +108,8 @@ static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 	sq->next_fence = HW_FENCE_MODE_NONE;
 	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
 		return fence;
-	return fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_FENCE : HW_FENCE_MODE_SMALL_AND_FENCE;
+	return fence == HW_FENCE_MODE_NONE && !sq->is_pipelined ? HW_FENCE_MODE_FENCE :
+								  HW_FENCE_MODE_SMALL_AND_FENCE;
 }
 
 static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,

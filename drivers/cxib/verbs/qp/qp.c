@@ -10,7 +10,9 @@
 #include "verbs/lookup.h"
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
+#include "verbs/qp/pipelining.h"
 #include "verbs/qp/post.h"
+#include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
 /* req_e2e_credit_mode: count packets; 0: messages. */
@@ -565,6 +567,8 @@ void cxib_qp_clean(struct cxib_qp *qp)
 	cxib_cq_clean(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_clean(cxib_recv_cq(qp), qp);
+	if (qp->pipelining)
+		cxib_clear_failed_mrs(qp->pipelining);
 	clean_sq(qp);
 	clean_rq(qp);
 	qp->sq.prod_limit = 0;
@@ -585,6 +589,17 @@ static void await_mad_handler(const struct cxib_qp *qp)
 
 	if (cxib_qp_is_special(qp) && cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
 		flush_work(&cq->work);
+}
+
+/* No event and no CQE of the QP is processed any more. */
+static void destroy_pipelining(struct cxib_qp *qp)
+{
+	if (!qp->pipelining)
+		return;
+	cancel_delayed_work_sync(&qp->pipelining->work);
+	cxib_clear_failed_mrs(qp->pipelining);
+	kfree(qp->pipelining);
+	qp->pipelining = NULL;
 }
 
 /* From then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
@@ -631,6 +646,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
+	destroy_pipelining(qp);
 	qp->user.pinned = pinned;
 	if (!reset_error)
 		destroy_in_device(ibdev, qp, udata);
@@ -836,6 +852,13 @@ static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
+/* Returns whether the ULP gets the event from the work item of signature pipelining, or not at all. */
+static bool take_stop(struct cxib_qp *qp)
+{
+	cxib_sq_stop(qp);
+	return cxib_pipelining_stopped(qp);
+}
+
 static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 number)
 {
 	struct cxib_qp *qp = cxib_get_qp(ibdev, number);
@@ -843,11 +866,9 @@ static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 numb
 
 	if (!qp)
 		return;
-	if (type == HW_EVENT_TYPE_SQ_DRAINED)
-		cxib_sq_stop(qp);
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
 		complete_all(&qp->dct->drained);
-	if (core_event(type, &event))
+	if ((type != HW_EVENT_TYPE_SQ_DRAINED || !take_stop(qp)) && core_event(type, &event))
 		call_event_handler(qp, event);
 	cxib_reference_put(&qp->reference);
 }

@@ -28,16 +28,19 @@
 #define CXIB_LOG_ACK_REQ_FREQ	8
 
 struct cxib_dct;
+struct cxib_pipelining;
 struct cxib_qp;
 struct hw_wqe_ctrl_seg;
 
 /*
- * Opcodes of completions that poll_cq does not report: that of a NOP WQE, and that of
- * a sub-WQE, which is any but the last WQE of a WR that needs several. A sub-WQE that
- * fails is reported as the WR.
+ * Opcodes of completions that poll_cq does not report as they are: that of a NOP WQE, that
+ * of a sub-WQE, which is any but the last WQE of a WR that needs several, and that of a
+ * cancelled WR, with the opcode of the WR in the lower bits. A sub-WQE that fails is
+ * reported as the WR.
  */
 #define CXIB_WC_NOP	U8_MAX
 #define CXIB_WC_SUB_WQE	(U8_MAX - 1)
+#define CXIB_WC_CANCELLED	GENMASK(7, 6)
 
 /**
  * struct cxib_sq_entry - software state of a WQEBB of the SQ
@@ -55,10 +58,12 @@ struct cxib_sq_entry {
  * enum cxib_sq_state - why an SQ in SQD stands: both reasons may hold at a time
  * @CXIB_SQ_HELD: by request of the ULP: the doorbell is not rung
  * @CXIB_SQ_STOPPED: by the device, after a signature error: it starts no WQE until SQD2RTS_QP
+ * @CXIB_SQ_COLLECTED: stopped, and the errors found before are listed: WQEs may be cancelled
  */
 enum cxib_sq_state {
 	CXIB_SQ_HELD = BIT(0),
 	CXIB_SQ_STOPPED = BIT(1),
+	CXIB_SQ_COLLECTED = BIT(2),
 };
 
 /**
@@ -79,6 +84,7 @@ enum cxib_sq_state {
  * @next_fence: fence mode of the next WQE: the last one may be a UMR WQE; protected
  *	by @lock
  * @state: enum cxib_sq_state bits; protected by @lock
+ * @is_pipelined: signature errors stop the SQ; constant from RTR on
  * @num_stops: SQ_DRAINED events of the device; protected by @lock
  * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state,
  *	and is no GSI QP with several SQs; set with the state, read without a lock
@@ -106,6 +112,7 @@ struct cxib_sq {
 	spinlock_t lock; /* see above */
 	u8 next_fence;
 	u8 state;
+	bool is_pipelined;
 	bool can_post;
 	const struct hw_wqe_ctrl_seg *last;
 	u32 prod_limit;
@@ -183,6 +190,8 @@ struct cxib_drain {
  * @state: enum ib_qp_state; read without the mutex
  * @access: IB_ACCESS_REMOTE_… of the remote peer
  * @drain: NULL until the SQ is drained for the first time
+ * @pipelining: signature pipelining, until the QP is destroyed; NULL: not enabled. Read
+ *	without the mutex.
  * @max_dest_rd_atomic: maximum outstanding RDMA READs and atomics as responder
  * @max_rd_atomic: maximum outstanding RDMA READs and atomics as initiator
  * @log_dci_streams: log2 of the number of streams of a DCI; constant
@@ -213,6 +222,7 @@ struct cxib_qp {
 	u32 mad_flush_index;
 	struct mutex mutex; /* see above */
 	struct cxib_drain *drain;
+	struct cxib_pipelining *pipelining;
 	u8 state;
 	u8 access;
 	u8 max_dest_rd_atomic;
@@ -316,6 +326,8 @@ size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 /* qp_state.c */
 int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata);
+int cxib_qp_resume(struct cxib_qp *qp);
+int cxib_qp_enable_drain_sigerr(struct cxib_qp *qp);
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition);
 
@@ -326,6 +338,7 @@ bool cxib_sq_is_drained(struct cxib_qp *qp);
 void cxib_sq_stop(struct cxib_qp *qp);
 u8 cxib_sq_clear_stop(struct cxib_qp *qp);
 void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop);
+void cxib_qp_discard_stop(struct cxib_qp *qp);
 void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state);
 void cxib_drain_destroy(struct cxib_qp *qp);
 

@@ -249,6 +249,18 @@ void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop)
 }
 
 /**
+ * cxib_qp_discard_stop() - the device has not stopped the SQ: its event was wrong
+ * @qp: QP
+ */
+void cxib_qp_discard_stop(struct cxib_qp *qp)
+{
+	lockdep_assert_held(&qp->mutex);
+
+	cxib_sq_clear_stop(qp);
+	cxib_qp_enter_state(qp, READ_ONCE(qp->sq.state) & CXIB_SQ_HELD ? IB_QPS_SQD : IB_QPS_RTS);
+}
+
+/**
  * cxib_qp_enter_state() - set the state of a QP after a command has succeeded
  * @qp: QP
  * @state: target state of the command

@@ -443,6 +443,70 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 	return err;
 }
 
+/**
+ * cxib_qp_resume() - let a QP go on that the device has stopped
+ * @qp: QP in SQD
+ *
+ * It stays in SQD if the ULP has requested that, too. The state is set first: the device may
+ * stop the QP again before the command completes.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_cmd_modify_qp(): then the QP is to be moved to ERR.
+ */
+int cxib_qp_resume(struct cxib_qp *qp)
+{
+	const struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQD, .qp_state = IB_QPS_RTS };
+	struct cxib_qp_transition transition;
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+
+	err = cxib_qp_transition(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE, &transition);
+	if (err)
+		return err;
+	cxib_qp_discard_stop(qp);
+	return cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_resume);
+
+/**
+ * cxib_qp_enable_drain_sigerr() - let signature errors stop the SQ
+ * @qp: RC QP that the device has in INIT
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_cmd_modify_qp().
+ */
+int cxib_qp_enable_drain_sigerr(struct cxib_qp *qp)
+{
+	struct cxib_qp_transition transition = {
+		.uid = cxib_qp_uid(qp),
+		.opcode = HW_CMD_INIT2INIT_QP,
+		.qpn = qp->qpn,
+		.optional = HW_QP_OPTIONAL_PARAMETERS_INIT2INIT_DRAIN_SIGERR,
+	};
+
+	lockdep_assert_held(&qp->mutex);
+
+	hw_qpc_set_drain_sigerr(&transition.context, 1);
+	return cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
+}
+
+/* RST2INIT_QP clears drain_sigerr. */
+static int modify_to_init(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err, reset_error;
+
+	err = modify_in_device(qp, attr, mask);
+	if (err || !qp->pipelining || qp->state != IB_QPS_RESET)
+		return err;
+	err = cxib_qp_enable_drain_sigerr(qp);
+	if (!err)
+		return 0;
+	reset_error = cxib_cmd_2rst_qp(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp),
+				       qp->qpn);
+	return reset_error ?: err;
+}
+
 /* Whether a signature error has moved the QP to SQD in the device, too. */
 static int query_sqd(struct cxib_qp *qp, bool *in_sqd)
 {
@@ -521,6 +585,16 @@ static bool is_sqe_recovery(const struct ib_qp_attr *attr, int mask)
 	       mask & IB_QP_CUR_STATE && attr->cur_qp_state == IB_QPS_SQE;
 }
 
+/* The device may have stopped the SQ before the ULP asks for it. */
+static bool is_drain_request(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (!(mask & IB_QP_STATE) || attr->qp_state != IB_QPS_SQD)
+		return false;
+	return qp->state == IB_QPS_RTS ||
+	       (READ_ONCE(qp->sq.state) & CXIB_SQ_STOPPED &&
+		!(mask & ~(IB_QP_STATE | IB_QP_CUR_STATE)));
+}
+
 static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
@@ -531,9 +605,11 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return modify_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
+		return modify_to_init(qp, attr, mask);
 	if (qp->sq.state & CXIB_SQ_HELD)
 		return modify_held(qp, attr, mask);
-	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+	if (is_drain_request(qp, attr, mask))
 		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 				     attr->en_sqd_async_notify);
 	return modify_in_device(qp, attr, mask);

@@ -13,6 +13,7 @@
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
 #include "verbs/mkey.h"
+#include "verbs/qp/pipelining.h"
 #include "verbs/signature/integrity.h"
 
 /* Length of the translation list of the MR's mkey: a strided block, or one KLM. */
@@ -148,6 +149,7 @@ struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 max_data, u32 max_me
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&mr->lock);
+	INIT_LIST_HEAD(&mr->failed_node);
 	mr->sigerr_count = 1;
 	mr->mr.is_indirect = true;
 	mr->mr.desc_size = sizeof(struct hw_klm);
@@ -178,7 +180,10 @@ void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 	struct cxib_ibdev *ibdev = to_ibdev(mr->mr.ib.device);
 
 	/* First, because another MR can get the index as soon as the mkey is destroyed. */
-	xa_erase_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
+	xa_lock_irq(&ibdev->sig_mrs);
+	list_del(&mr->failed_node);
+	__xa_erase(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
+	xa_unlock_irq(&ibdev->sig_mrs);
 	destroy_mkey(ibdev, mr->mr.ib.lkey);
 	destroy_mkey(ibdev, mr->klm_mkey);
 	destroy_psvs(ibdev, mr);
@@ -344,13 +349,16 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 /**
  * cxib_note_signature_error() - record a signature error of an MR
  * @ibdev: RDMA device
+ * @qp: QP of the transfer; NULL: unknown
  * @entry: the CQE; copied out of the CQ
  *
- * Errors of MRs that were destroyed are ignored.
+ * Errors of MRs that were destroyed are ignored. With signature pipelining the MR is listed, if
+ * it is one of the PD of @qp.
  *
  * Context: any.
  */
-void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err_cqe *entry)
+void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *qp,
+			       const struct hw_sig_err_cqe *entry)
 {
 	const u32 index = hw_sig_err_cqe_get_mkey(entry) >> KEY_INDEX_SHIFT;
 	struct cxib_sig_mr *mr;
@@ -365,10 +373,86 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err
 		mr->sig_err_exists = true;
 		mr->sigerr_count ^= 1;
 		spin_unlock(&mr->lock);
+		if (qp && qp->pipelining && mr->mr.ib.pd == qp->ib.pd)
+			list_move_tail(&mr->failed_node, &qp->pipelining->failed);
 	}
 	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
+
+static struct xarray *sig_mrs_of(struct ib_device *device)
+{
+	return &to_ibdev(device)->sig_mrs;
+}
+
+/**
+ * cxib_take_failed_mr() - take the first MR from the list of those with a signature error
+ * @pipelining: signature pipelining of a QP
+ * @error: set to its error
+ *
+ * cxib_check_mr_status() still reports the error.
+ *
+ * Context: any.
+ * Return: the MR, which its owner may destroy at any time; NULL if there is none.
+ */
+struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_sig_err *error)
+{
+	struct xarray *mrs = sig_mrs_of(pipelining->qp->ib.device);
+	struct cxib_sig_mr *mr;
+	unsigned long flags;
+
+	xa_lock_irqsave(mrs, flags);
+	mr = list_first_entry_or_null(&pipelining->failed, struct cxib_sig_mr, failed_node);
+	if (mr) {
+		list_del_init(&mr->failed_node);
+		spin_lock(&mr->lock);
+		*error = mr->sig_err;
+		spin_unlock(&mr->lock);
+	}
+	xa_unlock_irqrestore(mrs, flags);
+	return mr ? &mr->mr.ib : NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_take_failed_mr);
+
+/**
+ * cxib_has_failed_mr() - whether an MR with a signature error is listed
+ * @pipelining: signature pipelining of a QP
+ */
+bool cxib_has_failed_mr(struct cxib_pipelining *pipelining)
+{
+	struct xarray *mrs = sig_mrs_of(pipelining->qp->ib.device);
+	unsigned long flags;
+	bool has;
+
+	xa_lock_irqsave(mrs, flags);
+	has = !list_empty(&pipelining->failed);
+	xa_unlock_irqrestore(mrs, flags);
+	return has;
+}
+
+/**
+ * cxib_clear_failed_mrs() - empty the list of MRs with a signature error
+ * @pipelining: signature pipelining of a QP
+ */
+void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining)
+{
+	struct ib_sig_err unused;
+
+	while (cxib_take_failed_mr(pipelining, &unused))
+		;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_clear_failed_mrs);
+
+/* Only a failed MR is listed, so a good one does not meet the lock of all MRs. */
+static void unlist_failed_mr(struct cxib_sig_mr *mr)
+{
+	struct xarray *mrs = sig_mrs_of(mr->mr.ib.device);
+	unsigned long flags;
+
+	xa_lock_irqsave(mrs, flags);
+	list_del_init(&mr->failed_node);
+	xa_unlock_irqrestore(mrs, flags);
+}
 
 static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 {
@@ -382,6 +466,8 @@ static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 	mr->sig_err_exists = false;
 	mr->is_unchecked = false;
 	spin_unlock_irqrestore(&mr->lock, flags);
+	if (status->fail_status)
+		unlist_failed_mr(mr);
 }
 
 /**

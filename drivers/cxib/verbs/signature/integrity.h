@@ -14,6 +14,8 @@
 /* Limit of the data KLMs of an integrity MR, and of its metadata KLMs. */
 #define CXIB_SIG_KLMS_MAX	(CXIB_FAST_REG_MAX / 2)
 
+struct cxib_pipelining;
+struct cxib_qp;
 struct hw_bsf;
 struct hw_sig_err_cqe;
 
@@ -44,6 +46,8 @@ struct cxib_sig_range {
  *	signature error may still be in a CQ
  * @sig_err_exists: @sig_err was not reported yet
  * @sig_err: the last error
+ * @failed_node: in the list of failed MRs of a QP with signature pipelining; protected by the
+ *	xa_lock of sig_mrs
  */
 struct cxib_sig_mr {
 	struct cxib_mr mr;
@@ -57,6 +61,7 @@ struct cxib_sig_mr {
 	bool is_unchecked;
 	bool sig_err_exists;
 	struct ib_sig_err sig_err;
+	struct list_head failed_node;
 };
 
 static inline struct cxib_sig_mr *to_sig_mr(struct ib_mr *ib)
@@ -71,7 +76,11 @@ int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count
 		      int metadata_count, unsigned int *metadata_offset);
 int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status);
 void cxib_free_sig_mr(struct cxib_sig_mr *mr);
-void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err_cqe *entry);
+void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *qp,
+			       const struct hw_sig_err_cqe *entry);
+struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_sig_err *error);
+bool cxib_has_failed_mr(struct cxib_pipelining *pipelining);
+void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining);
 
 /* bsf.c */
 int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr);

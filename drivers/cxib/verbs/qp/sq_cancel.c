@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * WQEs of an SQ that the device has stopped: where it goes on, and which ones become NOPs.
+ *
+ * Indices are those of struct cxib_sq, not reduced to the size of the ring nor to the 16 bits
+ * that the device has of them. The lock of the SQ is held, so no WQE between cons_index and
+ * prod_index is overwritten.
+ */
+#include <kunit/visibility.h>
+
+#include "hw/work_queue.h"
+#include "verbs/qp/pipelining.h"
+#include "verbs/qp/post.h"
+
+/* An mkey is its index and a variant of 8 bits, which each registration may change. */
+#define KEY_VARIANT	GENMASK(7, 0)
+
+static struct cxib_sq_entry *entry_at(const struct cxib_qp *qp, u32 at)
+{
+	return &qp->sq.entries[at & qp->sq.mask];
+}
+
+/**
+ * cxib_sq_find_resume() - convert the device's counter of started WQEBBs
+ * @qp: QP whose SQ the device has stopped; the SQ is locked
+ * @counter: hw_sq_wqebb_counter of the QP context, untrusted
+ * @resume: set to the index of the first WQE that the device has not started
+ *
+ * Return: 0; -EIO if no outstanding WQE begins at @counter, nor does the next one to be posted.
+ */
+int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 *resume)
+{
+	const struct cxib_sq *sq = &qp->sq;
+	u32 waiting = (u16)(sq->prod_index - counter);
+	/* Pairs with retire_send(): the entries were read before cons_index moved. */
+	u32 outstanding = sq->prod_index - smp_load_acquire(&sq->cons_index);
+
+	lockdep_assert_held(&sq->lock);
+
+	if (waiting > outstanding)
+		return -EIO;
+	*resume = sq->prod_index - waiting;
+	return waiting && !entry_at(qp, *resume)->blocks ? -EIO : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_find_resume);
+
+static bool is_cancelled(const struct cxib_sq_entry *entry)
+{
+	return entry->opcode >= CXIB_WC_CANCELLED && entry->opcode < CXIB_WC_SUB_WQE;
+}
+
+/* A registration or invalidation that the ULP relies on, of one WQE or several. */
+static bool changes_key(const struct cxib_sq_entry *entry)
+{
+	return entry->opcode == IB_WC_REG_MR || entry->opcode == IB_WC_LOCAL_INV ||
+	       entry->opcode == CXIB_WC_SUB_WQE;
+}
+
+/* Only the opcode changes: a WQE of several WQEBBs becomes a NOP of this length. */
+static void cancel_at(struct cxib_qp *qp, u32 at)
+{
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, at);
+	struct cxib_sq_entry *entry = entry_at(qp, at);
+
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, at & U16_MAX, HW_WQE_OPCODE_NOP);
+	entry->opcode |= CXIB_WC_CANCELLED;
+}
+
+/**
+ * cxib_sq_cancel() - cancel the WRs of a wr_id
+ * @qp: QP whose SQ the device has stopped; the SQ is locked
+ * @from: index of the first WQE that the device has not started
+ * @wr_id: wr_id of the WRs; those that are cancelled already do not count
+ *
+ * Return: their number; -EOPNOTSUPP if one of them changes an mkey: then none is cancelled.
+ */
+int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id)
+{
+	const u32 end = qp->sq.prod_index;
+	int cancelled = 0;
+	u32 at;
+
+	lockdep_assert_held(&qp->sq.lock);
+
+	for (at = from; at != end; at += entry_at(qp, at)->blocks)
+		if (entry_at(qp, at)->wr_id == wr_id && changes_key(entry_at(qp, at)))
+			return -EOPNOTSUPP;
+	for (at = from; at != end; at += entry_at(qp, at)->blocks) {
+		const struct cxib_sq_entry *entry = entry_at(qp, at);
+
+		if (entry->wr_id != wr_id || entry->opcode >= CXIB_WC_CANCELLED)
+			continue;
+		cancel_at(qp, at);
+		cancelled++;
+	}
+	return cancelled;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_cancel);
+
+/* DS before the data segments of a WQE that transfers data; 0: it has none. */
+static u32 first_data_ds(u32 opcode)
+{
+	switch (opcode) {
+	case HW_WQE_OPCODE_RDMA_WRITE:
+	case HW_WQE_OPCODE_RDMA_WRITE_IMM:
+	case HW_WQE_OPCODE_RDMA_READ:
+		return 2;
+	case HW_WQE_OPCODE_SEND:
+	case HW_WQE_OPCODE_SEND_IMM:
+	case HW_WQE_OPCODE_SEND_INVAL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Inline data, which may look like any mkey, are of a WQE that has nothing else. */
+static bool transfers(const struct cxib_qp *qp, u32 at, u32 key)
+{
+	const struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, at);
+	u32 ds = first_data_ds(hw_wqe_ctrl_seg_get_opcode(control));
+	u32 end = hw_wqe_ctrl_seg_get_ds(control);
+
+	for (; ds && ds < end; ds++) {
+		const struct hw_wqe_data_seg *segment =
+			cxib_sq_wqebb(qp, at + ds / CXIB_DS_PER_WQEBB) +
+			ds % CXIB_DS_PER_WQEBB * CXIB_DS_SIZE;
+
+		if (hw_wqe_data_seg_get_inline_seg(segment))
+			return false;
+		if (!((hw_wqe_data_seg_get_lkey(segment) ^ key) & ~KEY_VARIANT))
+			return true;
+	}
+	return false;
+}
+
+/* The newest one that the device has started. Returns false if there is none. */
+static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *transfer)
+{
+	bool found = false;
+	/* Pairs with retire_send(): the entries were read before cons_index moved. */
+	u32 at = smp_load_acquire(&qp->sq.cons_index);
+
+	for (; (s32)(resume - at) > 0; at += entry_at(qp, at)->blocks) {
+		if (!transfers(qp, at, key))
+			continue;
+		*transfer = at;
+		found = true;
+	}
+	return found;
+}
+
+static bool is_signalled(const struct cxib_qp *qp, u32 at)
+{
+	return hw_wqe_ctrl_seg_get_ce(cxib_sq_wqebb(qp, at)) == HW_COMPLETION_MODE_CQ_UPDATE;
+}
+
+/* The ULP checks the MR when it completes: there is no response that could be wrong. */
+static bool is_checked_by_ulp(const struct cxib_qp *qp, u32 transfer)
+{
+	return is_signalled(qp, transfer) || entry_at(qp, transfer)->opcode == IB_WC_RDMA_READ;
+}
+
+static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
+{
+	u32 fence = hw_wqe_ctrl_seg_get_fm(cxib_sq_wqebb(qp, at));
+
+	return fence == HW_FENCE_MODE_FENCE || fence == HW_FENCE_MODE_SMALL_AND_FENCE;
+}
+
+/**
+ * cxib_sq_cancel_response() - cancel the response of a transfer with a signature error
+ * @qp: QP whose SQ the device has stopped; the SQ is locked
+ * @resume: index of the first WQE that the device has not started
+ * @key: mkey of the MR
+ *
+ * The response is the next WQE with a fence behind the transfer.
+ *
+ * Return: number of WRs cancelled: 0 if there was no response, or it was cancelled before;
+ * -ENOENT if it may have been sent, cannot be reported to the ULP, or was not posted.
+ */
+int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key)
+{
+	const u32 end = qp->sq.prod_index;
+	u32 transfer, at;
+
+	lockdep_assert_held(&qp->sq.lock);
+
+	if (!find_transfer(qp, resume, key, &transfer) || is_checked_by_ulp(qp, transfer))
+		return 0;
+	at = transfer;
+	do {
+		at += entry_at(qp, at)->blocks;
+		if (at == end)
+			return -ENOENT;
+	} while (!waits_for_reads(qp, at));
+	if ((s32)(at - resume) < 0 || !is_signalled(qp, at) || changes_key(entry_at(qp, at)))
+		return -ENOENT;
+	if (is_cancelled(entry_at(qp, at)))
+		return 0;
+	cancel_at(qp, at);
+	return 1;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_cancel_response);

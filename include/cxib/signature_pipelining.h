@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Signature pipelining: a ULP posts a transfer of data with protection information together with
+ * the response that follows it. If the signature of the data is wrong, the device stops the send
+ * queue before the response, which is then cancelled.
+ *
+ * A ULP finds the functions at run time, so its module does not depend on cxib:
+ *
+ *	const struct cxib_signature_pipelining *pipelining = cxib_signature_pipelining(device);
+ *
+ *	if (pipelining && !pipelining->enable(qp, CXIB_SIGNATURE_AUTOMATIC))
+ *		(post transfer and response together with cxib_pipelined_wrs())
+ *
+ * Rules for the WRs of such a QP: the transfer is unsignaled; its response follows in the same
+ * ib_post_send(), is signaled, and has IB_SEND_FENCE. When a response is complete, also a successful
+ * one, ib_check_mr_status() must be called for each MR of its transfer before it is registered again.
+ */
+#ifndef CXIB_SIGNATURE_PIPELINING_H
+#define CXIB_SIGNATURE_PIPELINING_H
+
+#include <linux/module.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rw.h>
+
+/* Increased with each incompatible change of struct cxib_signature_pipelining. */
+#define CXIB_SIGNATURE_PIPELINING_ABI	1
+
+/*
+ * vendor_err of a cancelled WR. Its status is IB_WC_WR_FLUSH_ERR: a ULP that does not look at
+ * vendor_err takes it for one that was not sent, which is right. Devices have only 8 bits.
+ */
+#define CXIB_VENDOR_ERR_CANCELLED	0x100
+
+/**
+ * enum cxib_signature_policy - who handles a stop of the send queue
+ * @CXIB_SIGNATURE_AUTOMATIC: the driver cancels the response of each failed transfer and resumes
+ *	the QP. The ULP gets a marked completion of the response, see cxib_wc_is_cancelled(), and
+ *	no IB_EVENT_SQ_DRAINED.
+ * @CXIB_SIGNATURE_MANUAL: the ULP does, after IB_EVENT_SQ_DRAINED. The event handler of the QP is
+ *	called in process context, may sleep and call all functions below; it must not destroy the
+ *	QP. All errors found before the stop can be fetched then.
+ */
+enum cxib_signature_policy {
+	CXIB_SIGNATURE_AUTOMATIC,
+	CXIB_SIGNATURE_MANUAL,
+};
+
+/**
+ * struct cxib_signature_pipelining - functions for the QPs of a device
+ * @abi: %CXIB_SIGNATURE_PIPELINING_ABI
+ * @enable: let signature errors stop the send queue of a kernel QP of the device. Holds until the
+ *	QP is destroyed. Process context, may sleep. Returns 0;
+ *	-EINVAL: not an RC QP with IB_QP_CREATE_INTEGRITY_EN, not in RESET or INIT, an unknown
+ *	policy, or %CXIB_SIGNATURE_AUTOMATIC for a QP with IB_SIGNAL_ALL_WR,
+ *	-EALREADY: enabled before; -ENOMEM; or an error of the device.
+ * @next_failed: fetch the next MR with a signature error. %CXIB_SIGNATURE_MANUAL, QP stopped;
+ *	any context. Returns the MR, and its error in @err, or NULL. ib_check_mr_status() reports
+ *	the error again.
+ * @cancel: turn the posted WRs with this wr_cqe into ones that send nothing. They complete with
+ *	the mark of cxib_wc_is_cancelled() if they are signaled. %CXIB_SIGNATURE_MANUAL, QP
+ *	stopped; any context. Returns their number, 0 if none waits to be sent;
+ *	-EINVAL: @cqe is NULL, or the policy is another one,
+ *	-EBUSY: the QP is not stopped,
+ *	-ENOTCONN: the QP is in ERR or RESET, or the device is fatal,
+ *	-EOPNOTSUPP: one of the WRs registers or invalidates an MR; then none is cancelled.
+ * @resume: move a stopped QP back to RTS. %CXIB_SIGNATURE_MANUAL; process context, may sleep.
+ *	Returns 0;
+ *	-EBUSY: @next_failed has not returned all failed MRs,
+ *	-EINVAL: the QP is not stopped, or the policy is another one,
+ *	-ENOTCONN: the QP is in ERR or RESET, or the device is fatal,
+ *	or an error of the device: then the QP is in ERR.
+ */
+struct cxib_signature_pipelining {
+	u32 abi;
+	int (*enable)(struct ib_qp *qp, enum cxib_signature_policy policy);
+	struct ib_mr *(*next_failed)(struct ib_qp *qp, struct ib_sig_err *err);
+	int (*cancel)(struct ib_qp *qp, struct ib_cqe *cqe);
+	int (*resume)(struct ib_qp *qp);
+};
+
+const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device);
+
+/**
+ * cxib_signature_pipelining() - find the functions
+ * @device: RDMA device, registered by any driver
+ *
+ * No reference to cxib is kept: its module cannot be unloaded before the ULP's ib_client has
+ * destroyed all QPs of @device.
+ *
+ * Context: process context.
+ * Return: the functions, valid as long as @device; NULL if it has no signature pipelining.
+ */
+static inline const struct cxib_signature_pipelining *
+cxib_signature_pipelining(struct ib_device *device)
+{
+	const struct cxib_signature_pipelining *table;
+	typeof(&cxib_find_signature_pipelining) find;
+
+	if (device->ops.driver_id != RDMA_DRIVER_MLX5)
+		return NULL;
+	find = symbol_get(cxib_find_signature_pipelining);
+	if (!find)
+		return NULL;
+	table = find(device);
+	symbol_put(cxib_find_signature_pipelining);
+	return table && table->abi == CXIB_SIGNATURE_PIPELINING_ABI ? table : NULL;
+}
+
+/**
+ * cxib_pipelined_wrs() - the WRs of a transfer with the response behind it
+ * @ctx: as for rdma_rw_ctx_wrs()
+ * @qp: as for rdma_rw_ctx_wrs(), with signature pipelining
+ * @port_num: as for rdma_rw_ctx_wrs()
+ * @response: the response, signaled
+ *
+ * Return: the first WR, to be passed to ib_post_send().
+ */
+static inline struct ib_send_wr *cxib_pipelined_wrs(struct rdma_rw_ctx *ctx, struct ib_qp *qp,
+						    u32 port_num, struct ib_send_wr *response)
+{
+	response->send_flags |= IB_SEND_FENCE;
+	return rdma_rw_ctx_wrs(ctx, qp, port_num, NULL, response);
+}
+
+/**
+ * cxib_wc_is_cancelled() - whether a WR was cancelled after a signature error
+ * @wc: completion of a QP with signature pipelining
+ *
+ * Return: true if the WR has sent nothing although the QP works. A cancelled SEND with invalidate
+ * has invalidated nothing.
+ */
+static inline bool cxib_wc_is_cancelled(const struct ib_wc *wc)
+{
+	return wc->status == IB_WC_WR_FLUSH_ERR && wc->vendor_err == CXIB_VENDOR_ERR_CANCELLED;
+}
+
+#endif

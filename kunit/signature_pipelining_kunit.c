@@ -1,0 +1,674 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Signature pipelining: which WQEs are cancelled, around every wrap, and how a stop is handled. */
+#include <cxib/signature_pipelining.h>
+
+#include "fake_queue_pair.h"
+#include "hw/commands_queue_pairs.h"
+#include "verbs/cq/cq_poll.h"
+#include "verbs/qp/pipelining.h"
+#include "verbs/qp/post.h"
+#include "verbs/signature/integrity.h"
+
+#define KEY		0x123400
+#define OTHER_KEY	0x123500
+#define VARIANT		7
+
+/* wr_id are addresses of ib_cqe. */
+#define RESPONSE	((struct ib_cqe *)0x1000)
+#define OTHER_RESPONSE	((struct ib_cqe *)0x2000)
+
+/* WQEBBs of the ring. */
+#define RING		BIT(FAKE_LOG_BLOCKS)
+
+/**
+ * struct fixture - an RC QP in RTS with integrity, and a failed MR
+ * @fake: the QP and its device
+ * @pd: PD of both
+ * @mr: MR with mkey %KEY
+ * @in_device: enum hw_qp_state that QUERY_QP reports
+ * @counter: hw_sq_wqebb_counter that it reports
+ * @refused: opcode of the command that fails; 0: none
+ * @event_during: opcode of the command during which the device raises SQ_DRAINED; 0: none
+ * @queries: number of QUERY_QP commands
+ * @resumes: number of SQD2RTS_QP commands
+ * @inits: number of INIT2INIT_QP commands with drain_sigerr
+ * @drained: number of IB_EVENT_SQ_DRAINED
+ * @fatal: number of IB_EVENT_QP_FATAL
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_pd pd;
+	struct cxib_sig_mr mr;
+	u32 in_device;
+	u16 counter;
+	u16 refused;
+	u16 event_during;
+	unsigned int queries;
+	unsigned int resumes;
+	unsigned int inits;
+	unsigned int drained;
+	unsigned int fatal;
+};
+
+static const struct cxib_signature_pipelining *const functions = &cxib_signature_functions;
+
+static void raise_drained(struct fixture *fixture)
+{
+	cxib_queue_event(&fixture->fake->ibdev, HW_EVENT_TYPE_SQ_DRAINED, HW_EVENT_QUEUE_TYPE_QP,
+			 FAKE_QPN);
+}
+
+static void fill_query(struct fixture *fixture, void *out)
+{
+	struct hw_qpc *context = hw_query_qp_out_qpc(out);
+
+	fixture->queries++;
+	hw_qpc_set_state(context, fixture->in_device);
+	hw_qpc_set_hw_sq_wqebb_counter(context, fixture->counter);
+}
+
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+	u16 opcode = hw_cmd_in_get_opcode(in);
+
+	if (opcode == fixture->refused)
+		return HW_COMMAND_STATUS_BAD_QP_STATE;
+	if (opcode == HW_CMD_QUERY_QP)
+		fill_query(fixture, out);
+	if (opcode == HW_CMD_INIT2INIT_QP &&
+	    hw_qpc_get_drain_sigerr(hw_init2init_qp_in_get_qpc(in)))
+		fixture->inits++;
+	if (opcode == HW_CMD_SQD_RTS_QP) {
+		fixture->resumes++;
+		fixture->in_device = HW_QP_STATE_RTS;
+	}
+	if (opcode == fixture->event_during)
+		raise_drained(fixture);
+	return HW_COMMAND_STATUS_OK;
+}
+
+static void on_event(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->drained += event->event == IB_EVENT_SQ_DRAINED;
+	fixture->fatal += event->event == IB_EVENT_QP_FATAL;
+}
+
+static void clean_up(void *data)
+{
+	struct fixture *fixture = data;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	if (qp->pipelining) {
+		cancel_delayed_work_sync(&qp->pipelining->work);
+		cxib_clear_failed_mrs(qp->pipelining);
+		kfree(qp->pipelining);
+	}
+	destroy_workqueue(fixture->fake->ibdev.workqueue);
+	xa_destroy(&fixture->fake->ibdev.sig_mrs);
+}
+
+static void init_qp(struct fixture *fixture)
+{
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	mutex_init(&qp->mutex);
+	qp->ib.qp_type = IB_QPT_RC;
+	qp->ib.integrity_en = true;
+	qp->ib.pd = &fixture->pd.ib;
+	qp->ib.event_handler = on_event;
+	qp->ib.qp_context = fixture;
+	qp->sq.av_ds = 0;
+	qp->sq.opcode_mask |= BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_READ) |
+			      BIT_ULL(IB_WR_LOCAL_INV);
+	cxib_qp_set_state(qp, IB_QPS_INIT);
+}
+
+static void init_mr(struct kunit *test, struct fixture *fixture)
+{
+	struct cxib_sig_mr *mr = &fixture->mr;
+
+	mr->mr.ib.device = &fixture->fake->ibdev.ib;
+	mr->mr.ib.pd = &fixture->pd.ib;
+	mr->mr.ib.type = IB_MR_TYPE_INTEGRITY;
+	mr->mr.ib.lkey = KEY;
+	INIT_LIST_HEAD(&mr->failed_node);
+	spin_lock_init(&mr->lock);
+	xa_init_flags(&fixture->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
+	/* By the index of the mkey, without its variant of 8 bits. */
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fixture->fake->ibdev.sig_mrs, KEY >> 8, mr,
+					       GFP_KERNEL));
+}
+
+static int signature_pipelining_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->fake = fake;
+	fixture->in_device = HW_QP_STATE_RTS;
+	fake->hw.caps.sho = 1;
+	fake->hw.caps.drain_sigerr = 1;
+	fake->ibdev.workqueue = alloc_workqueue("signature_pipelining", WQ_UNBOUND, 0);
+	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.workqueue);
+	init_qp(fixture);
+	init_mr(test, fixture);
+	fake_queue_pair_start(fake, run_command, fixture);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, clean_up, fixture));
+	test->priv = fixture;
+	return 0;
+}
+
+static struct cxib_qp *enable(struct kunit *test, enum cxib_signature_policy policy)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	KUNIT_ASSERT_EQ(test, 0, functions->enable(&qp->ib, policy));
+	cxib_qp_set_state(qp, IB_QPS_RTS);
+	return qp;
+}
+
+/* Posts a WR; @lkey, of one SGE. */
+static void post(struct kunit *test, enum ib_wr_opcode opcode, struct ib_cqe *cqe, int flags,
+		 u32 lkey)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = lkey };
+	const struct ib_send_wr *bad;
+	struct ib_rdma_wr rdma = {
+		.wr = { .wr_cqe = cqe, .num_sge = opcode == IB_WR_LOCAL_INV ? 0 : 1,
+			.sg_list = &sge, .opcode = opcode, .send_flags = flags },
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fixture->fake->qp.ib, &rdma.wr, &bad));
+}
+
+static void post_transfer(struct kunit *test, u32 lkey)
+{
+	post(test, IB_WR_RDMA_WRITE, NULL, 0, lkey);
+}
+
+static void post_response(struct kunit *test, struct ib_cqe *cqe)
+{
+	post(test, IB_WR_SEND, cqe, IB_SEND_SIGNALED | IB_SEND_FENCE, FAKE_SEND_LKEY);
+}
+
+static u32 opcode_at(struct fixture *fixture, u32 block)
+{
+	return hw_wqe_ctrl_seg_get_opcode(fake_block(fixture->fake, block));
+}
+
+/* Begins with @index WQEBBs posted and completed. */
+static void start_at(struct fixture *fixture, u32 index)
+{
+	struct cxib_sq *sq = &fixture->fake->qp.sq;
+
+	sq->prod_index = index;
+	sq->cons_index = index;
+	sq->prod_limit = index;
+}
+
+static void fail_mr(struct fixture *fixture)
+{
+	struct hw_cqe64 *cqe = fake_completion(fixture->fake, HW_CQE_OPCODE_SIG_ERR);
+
+	hw_sig_err_cqe_set_mkey((struct hw_sig_err_cqe *)cqe, KEY + VARIANT);
+}
+
+/* The device stops in front of the WQE that begins at @index. */
+static void stop_at(struct fixture *fixture, u32 index)
+{
+	fixture->in_device = HW_QP_STATE_SQD;
+	fixture->counter = index;
+	raise_drained(fixture);
+	flush_delayed_work(&fixture->fake->qp.pipelining->work);
+}
+
+static int find_resume(struct fixture *fixture, u16 counter, u32 *resume)
+{
+	int err = 0;
+
+	scoped_guard(spinlock_irqsave, &fixture->fake->qp.sq.lock)
+		err = cxib_sq_find_resume(&fixture->fake->qp, counter, resume);
+	return err;
+}
+
+/* Indices around the wraps of the ring, of the device's counter of 16 bits, and of u32. */
+static const u32 starts[] = {
+	0, RING - 1, RING, 0xfffe, 0xffff, 0x10000, 0x1ffff, 0xfffffffe, 0xffffffff,
+};
+
+static void sq_find_resume_follows_every_wrap(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u32 resume, i, waiting;
+	size_t start;
+
+	enable(test, CXIB_SIGNATURE_MANUAL);
+	for (start = 0; start < ARRAY_SIZE(starts); start++) {
+		start_at(fixture, starts[start]);
+		for (i = 0; i < RING; i++)
+			post_transfer(test, KEY);
+		for (waiting = 0; waiting <= RING; waiting++) {
+			u32 expected = starts[start] + RING - waiting;
+
+			KUNIT_ASSERT_EQ(test, 0, find_resume(fixture, expected, &resume));
+			KUNIT_ASSERT_EQ(test, expected, resume);
+		}
+		KUNIT_EXPECT_EQ(test, -EIO, find_resume(fixture, starts[start] - 1, &resume));
+		KUNIT_EXPECT_EQ(test, -EIO, find_resume(fixture, starts[start] + RING + 1, &resume));
+	}
+}
+
+/* LOCAL_INV: 8 DS, two WQEBBs. */
+static void sq_find_resume_within_wqe_returns_eio(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u32 resume;
+
+	enable(test, CXIB_SIGNATURE_MANUAL);
+	post(test, IB_WR_LOCAL_INV, NULL, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0, find_resume(fixture, 0, &resume));
+	KUNIT_EXPECT_EQ(test, -EIO, find_resume(fixture, 1, &resume));
+	KUNIT_EXPECT_EQ(test, 0, find_resume(fixture, 2, &resume));
+}
+
+static void stop_cancels_response_at_every_wrap(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		u32 start = starts[i];
+		struct ib_wc wc;
+
+		start_at(fixture, start);
+		post_transfer(test, KEY);
+		post_response(test, RESPONSE);
+		post_transfer(test, OTHER_KEY);
+		post_response(test, OTHER_RESPONSE);
+		fail_mr(fixture);
+		stop_at(fixture, start + 1);
+		KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, start));
+		KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, start + 1));
+		KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, start + 3));
+		KUNIT_EXPECT_EQ(test, i + 1, qp->pipelining->stops);
+		KUNIT_EXPECT_EQ(test, i + 1, qp->pipelining->cancelled);
+		KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
+		hw_cqe64_set_wqe_counter(fake_completion(fixture->fake, HW_CQE_OPCODE_REQ),
+					 (start + 1) & U16_MAX);
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_PTR_EQ(test, RESPONSE, wc.wr_cqe);
+		KUNIT_EXPECT_TRUE(test, cxib_wc_is_cancelled(&wc));
+		KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc.opcode);
+		hw_cqe64_set_wqe_counter(fake_completion(fixture->fake, HW_CQE_OPCODE_REQ),
+					 (start + 3) & U16_MAX);
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
+	}
+	/* QUERY_QP and SQD2RTS_QP, whatever is cancelled. */
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(starts), fixture->queries);
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(starts), fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 0, fixture->drained);
+}
+
+/* Each of several transfers of a response may fail; the ULP polled the error before the event. */
+static void stop_after_polled_error_cancels_response(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_wc wc;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post_transfer(test, OTHER_KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	stop_at(fixture, 2);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 2));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, 1));
+}
+
+/* Of a signaled transfer the ULP checks the status itself, and so of an RDMA READ. */
+static void stop_after_checked_transfer_cancels_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	post(test, IB_WR_RDMA_READ, NULL, 0, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 1));
+	post(test, IB_WR_RDMA_WRITE, OTHER_RESPONSE, IB_SEND_SIGNALED, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, 3);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 3));
+	KUNIT_EXPECT_EQ(test, 2, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 0, qp->pipelining->cancelled);
+}
+
+static void expect_closed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fixture->fake->qp.state);
+	KUNIT_EXPECT_EQ(test, 1, fixture->fatal);
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+}
+
+static void stop_behind_response_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, 2);
+	expect_closed(test);
+}
+
+static void stop_with_unsignaled_response_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post(test, IB_WR_SEND, RESPONSE, IB_SEND_FENCE, FAKE_SEND_LKEY);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	expect_closed(test);
+}
+
+static void stop_without_response_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post(test, IB_WR_SEND, RESPONSE, IB_SEND_SIGNALED, FAKE_SEND_LKEY);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	expect_closed(test);
+}
+
+static void stop_query_refused_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	fixture->refused = HW_CMD_QUERY_QP;
+	stop_at(fixture, 0);
+	expect_closed(test);
+}
+
+static void stop_resume_refused_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	fixture->refused = HW_CMD_SQD_RTS_QP;
+	stop_at(fixture, 0);
+	expect_closed(test);
+}
+
+static void stop_at_false_counter_makes_device_fatal(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	stop_at(fixture, 2);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->fake->hw.health));
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+}
+
+static void drained_event_of_running_qp_is_spurious(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	raise_drained(fixture);
+	flush_delayed_work(&qp->pipelining->work);
+	KUNIT_EXPECT_EQ(test, 1, qp->pipelining->spurious);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
+	KUNIT_EXPECT_EQ(test, 0, qp->sq.state);
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+}
+
+/* The device stops the SQ again as soon as it may. */
+static void stop_during_resume_is_handled(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	fixture->event_during = HW_CMD_SQD_RTS_QP;
+	stop_at(fixture, 0);
+	fixture->event_during = 0;
+	flush_delayed_work(&qp->pipelining->work);
+	KUNIT_EXPECT_EQ(test, 2, fixture->queries);
+}
+
+static void signature_error_without_event_schedules_query(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	struct ib_wc wc;
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fixture->in_device = HW_QP_STATE_SQD;
+	fixture->counter = 1;
+	fail_mr(fixture);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	KUNIT_ASSERT_TRUE(test, delayed_work_pending(&qp->pipelining->work));
+	flush_delayed_work(&qp->pipelining->work);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+}
+
+static void manual_stop_lets_ulp_cancel(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	struct ib_mr_status status;
+	struct ib_sig_err error;
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, 1, fixture->drained);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, functions->resume(&qp->ib));
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->mr.mr.ib, functions->next_failed(&qp->ib, &error));
+	KUNIT_EXPECT_EQ(test, KEY + VARIANT, error.key);
+	KUNIT_EXPECT_NULL(test, functions->next_failed(&qp->ib, &error));
+	KUNIT_EXPECT_EQ(test, 0, functions->cancel(&qp->ib, OTHER_RESPONSE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->cancel(&qp->ib, NULL));
+	KUNIT_EXPECT_EQ(test, 1, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, 0, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, 0, functions->resume(&qp->ib));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_check_mr_status(&fixture->mr.mr.ib, IB_MR_CHECK_SIG_STATUS,
+						      &status));
+	KUNIT_EXPECT_EQ(test, IB_MR_CHECK_SIG_STATUS, status.fail_status);
+}
+
+/* A WR that the ULP relies on stays, and so do the others of its wr_cqe. */
+static void cancel_key_change_returns_eopnotsupp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+
+	post_response(test, RESPONSE);
+	post(test, IB_WR_LOCAL_INV, RESPONSE, 0, 0);
+	stop_at(fixture, 0);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 0));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(fixture, 1));
+}
+
+static void cancel_started_wr_returns_0(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+
+	post_response(test, RESPONSE);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, 0, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 0));
+}
+
+static void manual_functions_of_running_qp_are_refused(struct kunit *test)
+{
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	struct ib_sig_err error;
+
+	KUNIT_EXPECT_EQ(test, -EBUSY, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->resume(&qp->ib));
+	KUNIT_EXPECT_NULL(test, functions->next_failed(&qp->ib, &error));
+}
+
+static void manual_functions_of_failed_qp_return_enotconn(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	stop_at(fixture, 0);
+	KUNIT_ASSERT_EQ(test, 0, cxib_modify_qp_kernel(&qp->ib, &attr, IB_QP_STATE, NULL));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->resume(&qp->ib));
+}
+
+static void manual_functions_of_automatic_qp_return_einval(struct kunit *test)
+{
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->resume(&qp->ib));
+}
+
+/* The device or the driver flushes a cancelled WR: the QP does not work, so there is no mark. */
+static void cancelled_wr_flushed_is_plain_flush(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	struct hw_cqe64 *cqe;
+	struct ib_wc wc;
+
+	post_response(test, RESPONSE);
+	stop_at(fixture, 0);
+	KUNIT_ASSERT_EQ(test, 1, functions->cancel(&qp->ib, RESPONSE));
+	cqe = fake_completion(fixture->fake, HW_CQE_OPCODE_REQ_ERR);
+	hw_err_cqe_set_syndrome((struct hw_err_cqe *)cqe, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc.status);
+	KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc.opcode);
+	KUNIT_EXPECT_FALSE(test, cxib_wc_is_cancelled(&wc));
+}
+
+static void enable_wrong_qp_is_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	qp->ib.qp_type = IB_QPT_UC;
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	qp->ib.qp_type = IB_QPT_RC;
+	qp->ib.integrity_en = false;
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	qp->ib.integrity_en = true;
+	cxib_qp_set_state(qp, IB_QPS_RTR);
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	cxib_qp_set_state(qp, IB_QPS_INIT);
+	qp->sq.flags = IB_SEND_SIGNALED;
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->enable(&qp->ib, CXIB_SIGNATURE_AUTOMATIC));
+	qp->sq.flags = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL + 1));
+	fixture->fake->hw.caps.drain_sigerr = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	fixture->fake->hw.caps.drain_sigerr = 1;
+	fixture->refused = HW_CMD_INIT2INIT_QP;
+	KUNIT_EXPECT_GT(test, 0, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	KUNIT_EXPECT_NULL(test, qp->pipelining);
+	fixture->refused = 0;
+	KUNIT_EXPECT_EQ(test, 0, functions->enable(&qp->ib, CXIB_SIGNATURE_AUTOMATIC));
+	KUNIT_EXPECT_EQ(test, -EALREADY, functions->enable(&qp->ib, CXIB_SIGNATURE_MANUAL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->inits);
+}
+
+static void enable_in_reset_takes_effect_at_each_init(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	const int mask = IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS;
+
+	fixture->fake->ibdev.ib.attrs.max_pkeys = 128;
+	cxib_qp_set_state(qp, IB_QPS_RESET);
+	KUNIT_ASSERT_EQ(test, 0, functions->enable(&qp->ib, CXIB_SIGNATURE_AUTOMATIC));
+	KUNIT_EXPECT_EQ(test, 0, fixture->inits);
+	KUNIT_EXPECT_EQ(test, 0, cxib_modify_qp_kernel(&qp->ib, &attr, mask, NULL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->inits);
+	/* rdma_accept() does it again; the device keeps drain_sigerr. */
+	KUNIT_EXPECT_EQ(test, 0, cxib_modify_qp_kernel(&qp->ib, &attr, mask, NULL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->inits);
+}
+
+/* mlx5dv_wr_mr… of libmlx5 posts responses with this mode: providers/mlx5/qp.c. */
+static void response_waits_for_local_operations_and_reads(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_response(test, RESPONSE);
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_SMALL_AND_FENCE,
+			hw_wqe_ctrl_seg_get_fm(fake_block(fixture->fake, 0)));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(sq_find_resume_follows_every_wrap),
+	KUNIT_CASE(sq_find_resume_within_wqe_returns_eio),
+	KUNIT_CASE(stop_cancels_response_at_every_wrap),
+	KUNIT_CASE(stop_after_polled_error_cancels_response),
+	KUNIT_CASE(stop_after_checked_transfer_cancels_nothing),
+	KUNIT_CASE(stop_behind_response_closes_connection),
+	KUNIT_CASE(stop_with_unsignaled_response_closes_connection),
+	KUNIT_CASE(stop_without_response_closes_connection),
+	KUNIT_CASE(stop_query_refused_closes_connection),
+	KUNIT_CASE(stop_resume_refused_closes_connection),
+	KUNIT_CASE(stop_at_false_counter_makes_device_fatal),
+	KUNIT_CASE(drained_event_of_running_qp_is_spurious),
+	KUNIT_CASE(stop_during_resume_is_handled),
+	KUNIT_CASE(signature_error_without_event_schedules_query),
+	KUNIT_CASE(manual_stop_lets_ulp_cancel),
+	KUNIT_CASE(cancel_key_change_returns_eopnotsupp),
+	KUNIT_CASE(cancel_started_wr_returns_0),
+	KUNIT_CASE(manual_functions_of_running_qp_are_refused),
+	KUNIT_CASE(manual_functions_of_failed_qp_return_enotconn),
+	KUNIT_CASE(manual_functions_of_automatic_qp_return_einval),
+	KUNIT_CASE(cancelled_wr_flushed_is_plain_flush),
+	KUNIT_CASE(enable_wrong_qp_is_refused),
+	KUNIT_CASE(enable_in_reset_takes_effect_at_each_init),
+	KUNIT_CASE(response_waits_for_local_operations_and_reads),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "signature_pipelining",
+	.init = signature_pipelining_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
