@@ -145,8 +145,8 @@ static int query_port(struct scripted_hca *scripted)
 
 	return cxib_cmd_query_hca_vport(queue, 1, &vport) ?:
 	       cxib_cmd_modify_hca_vport(queue, 1, 2, 2) ?:
-	       cxib_cmd_query_ptys(queue, 1, &link) ?:
-	       cxib_cmd_query_pmtu(queue, 1, &mtu) ?:
+	       cxib_cmd_query_ptys(queue, 1, false, &link) ?:
+	       cxib_cmd_query_pmtu(queue, 1, false, &mtu) ?:
 	       cxib_cmd_query_pvlc(queue, 1, &lanes);
 }
 

@@ -115,7 +115,8 @@ static void port_query_failed_zeroes_output(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_hca_vport(&scripted->queue, PORT, &port));
 	KUNIT_EXPECT_EQ(test, port.lid, 0);
 	KUNIT_EXPECT_EQ(test, port.node_guid, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_ptys(&scripted->queue, PORT, &link));
+	KUNIT_EXPECT_EQ(test, -EREMOTEIO,
+			cxib_cmd_query_ptys(&scripted->queue, PORT, false, &link));
 	KUNIT_EXPECT_EQ(test, link.width, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
@@ -208,7 +209,7 @@ static void query_ptys_returns_width_and_speed(struct kunit *test)
 
 	hw_ptys_reg_set_ib_link_width_oper(data, HW_IB_LINK_WIDTH_4X);
 	hw_ptys_reg_set_ib_proto_oper(data, HW_IB_PROTO_EDR);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_ptys(&scripted->queue, PORT, &link));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_ptys(&scripted->queue, PORT, false, &link));
 	expect_register(test, HW_REGISTER_PTYS, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, PORT, hw_ptys_reg_get_local_port((void *)in->register_data));
 	KUNIT_EXPECT_EQ(test, link.width, HW_IB_LINK_WIDTH_4X);
@@ -223,7 +224,7 @@ static void query_pmtu_returns_mtus(struct kunit *test)
 
 	hw_pmtu_reg_set_max_mtu((void *)out->register_data, SZ_4K);
 	hw_pmtu_reg_set_oper_mtu((void *)out->register_data, SZ_2K);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_pmtu(&scripted->queue, PORT, &mtu));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_pmtu(&scripted->queue, PORT, false, &mtu));
 	expect_register(test, HW_REGISTER_PMTU, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, mtu.maximum, SZ_4K);
 	KUNIT_EXPECT_EQ(test, mtu.operational, SZ_2K);

@@ -169,15 +169,16 @@ enum access {
 	ACCESS_WRITE,
 };
 
-/* Reads or writes the register with the layout of @data. */
+/* Reads or writes the register with the layout of @data; @no_log: a refusal is not logged. */
 static int access_register(struct cxib_command_queue *queue, u32 number, enum access access,
-			   void *data, size_t length)
+			   bool no_log, void *data, size_t length)
 {
 	struct hw_access_register_out *out;
 	struct hw_access_register_in *in;
 	struct cxib_command command = {
 		.in_length = sizeof(*in) + length, .out_length = sizeof(*out) + length,
 		.optional = access == ACCESS_READ_OPTIONAL,
+		.no_log = no_log,
 	};
 	int err = -ENOMEM;
 
@@ -204,16 +205,21 @@ static int access_register(struct cxib_command_queue *queue, u32 number, enum ac
  * cxib_cmd_query_ptys() - register PTYS: reads width and speed of a link
  * @queue: command queue
  * @port: port number
+ * @no_log: do not log that firmware refuses it
  * @link: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
-int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link)
+int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, bool no_log,
+			struct cxib_link *link)
 {
 	struct hw_ptys_reg data = {};
 	int err;
 
 	hw_ptys_reg_set_local_port(&data, port);
 	hw_ptys_reg_set_proto_mask(&data, HW_PTYS_PROTO_MASK_IB);
-	err = access_register(queue, HW_REGISTER_PTYS, ACCESS_READ, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PTYS, ACCESS_READ_OPTIONAL, no_log, &data,
+			      sizeof(data));
 	link->width = hw_ptys_reg_get_ib_link_width_oper(&data);
 	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
 	return err;
@@ -224,15 +230,20 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_ptys);
  * cxib_cmd_query_pmtu() - register PMTU: reads the MTU of a port
  * @queue: command queue
  * @port: port number
+ * @no_log: do not log that firmware refuses it
  * @mtu: output
+ *
+ * Return: as cxib_cmd_exec() of an optional command.
  */
-int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu)
+int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, bool no_log,
+			struct cxib_mtu *mtu)
 {
 	struct hw_pmtu_reg data = {};
 	int err;
 
 	hw_pmtu_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PMTU, ACCESS_READ, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PMTU, ACCESS_READ_OPTIONAL, no_log, &data,
+			      sizeof(data));
 	mtu->maximum = hw_pmtu_reg_get_max_mtu(&data);
 	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
 	return err;
@@ -253,7 +264,8 @@ int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32
 	int err;
 
 	hw_pvlc_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PVLC, ACCESS_READ_OPTIONAL, &data, sizeof(data));
+	err = access_register(queue, HW_REGISTER_PVLC, ACCESS_READ_OPTIONAL, false, &data,
+			      sizeof(data));
 	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
 	return err;
 }
@@ -270,7 +282,7 @@ int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
-	int err = access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_READ_OPTIONAL, &data,
+	int err = access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_READ_OPTIONAL, false, &data,
 				  sizeof(data));
 
 	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
@@ -289,7 +301,8 @@ int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 	struct hw_set_node_in data = {};
 
 	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
-	return access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_WRITE, &data, sizeof(data));
+	return access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_WRITE, false, &data,
+			       sizeof(data));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
 

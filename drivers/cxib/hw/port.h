@@ -107,9 +107,10 @@ int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vpor
 			     unsigned int count, struct hw_gid *gids);
 int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
 			      unsigned int count, u16 *pkeys);
-int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port,
+int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, bool no_log,
 			struct cxib_link *link);
-int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu);
+int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, bool no_log,
+			struct cxib_mtu *mtu);
 int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE]);

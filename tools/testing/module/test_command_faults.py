@@ -6,10 +6,11 @@ next probe works. All HCAs of the guest do it at the same time, each with a comm
 CXIB_COMMANDS is how many commands are tried in each way, spread over the probe; without it, all are.
 """
 
+import collections
 import os
 import pathlib
 import re
-import time
+import threading
 import unittest
 
 import guest
@@ -17,34 +18,40 @@ from control import control
 from guest import driver_of
 from hca import DEBUGFS, HcaTest, spread
 
+CLIENTS = {  # ib_mad's own objects, ib_cm's bit of the port: the port stays, and those that fail complain
+    "alloc_pd 0x0", "create_cq 0x0", "create_qp 0x0", "modify_hca_vport_context 0x0",
+    "rst2init_qp 0x0", "init2rtr_qp 0x0", "rtr2rts_qp 0x0",
+}
 OPTIONAL = {
     "access_register 0x0",  # the byte order of the host
-    "alloc_q_counter 0x0",
+    "access_register 0x1",  # link, MTU, virtual lanes, name of the node
+    "alloc_q_counter 0x0", "query_q_counter 0x0",
     "mad_ifc 0x1", "mad_ifc 0x3",
     "query_adapter 0x0",
-    "query_hca_cap 0x7",  # atomic operations
     "query_hca_cap 0x4", "query_hca_cap 0x5",  # page faults
+    "query_hca_cap 0x7",  # atomic operations
+    "query_hca_cap 0x1f",  # device memory
     "query_hca_cap 0x41",  # the second general page: a larger number of EQs
     "query_special_contexts 0x0",
     "set_driver_version 0x0",
-    "set_hca_cap 0x6",  # atomic operations
     "set_hca_cap 0x4",  # page faults
+    "set_hca_cap 0x6",  # atomic operations
+    *CLIENTS,
 }
 """Commands that a start can do without, with their op_mod."""
-SOME = {
-    "access_register 0x1",  # virtual lanes and the name of the node; not the link and the MTU
-    "create_eq 0x0",  # event queues for completions, but for the first one
+NEEDED_FIRST = {
+    "create_eq 0x0",  # event queues of commands, events and the first vector, not those of other vectors and page faults
+    "query_hca_vport_context 0x0", "query_hca_vport_pkey 0x0",  # the RDMA core's, not its clients'
 }
-"""Those that it can do without sometimes."""
+"""Those that it can do without when they are issued again."""
 
 SILENT = {
     "mad_ifc 0x1", "mad_ifc 0x3",  # answered or not, a datagram is the business of its sender
     "query_issi 0x0",  # a message of its own
 }
 """Commands whose refusal is not logged as such."""
+REFUSAL = "status=BAD_OPERATION syndrome=0x5ca1ab"
 INFORMATION = r": firmware \d|: enabling device "
-LATE_S = 5
-"""How long after a start the RDMA core may still ask for a command. Only a command that never comes takes so long."""
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 
@@ -123,72 +130,84 @@ class CommandFaults(HcaTest):
         for index in range(len(self.hcas)):
             self.assert_device_has_nothing(index)
 
-    def issued(self) -> list[str]:
-        """The commands of a probe, with their op_mod."""
+    def start(self, index: int) -> bool:
+        """Starts an HCA whose firmware has just started; returns whether it has a port then."""
+        hca = self.hcas[index]
+        guest.write_attribute(hca / "reset", "1")
+        self.messages(index)
+        guest.bind_error(hca)
+        return any(hca.glob("infiniband/*/ports/1/state"))
+
+    def stop(self, index: int) -> None:
+        if driver_of(self.hcas[index]) == "cxib":
+            guest.unbind(self.hcas[index])
+        control("faults", "clear", f"@hca{index}")
+
+    def complaints(self, index: int) -> list[str]:
+        return [line for line in self.messages(index).splitlines() if not re.search(INFORMATION, line)]
+
+    def commands_of_start(self) -> list[tuple[str, str, int]]:
+        """The commands that a start issues itself, not by work that it queues: opcode, name with op_mod, and which one with
+        that opcode it is."""
         guest.write_attribute(TRACING / "trace", "")
         guest.write_attribute(TRACING / "events/cxib/enable", "1")
-        self.assertEqual(guest.bind_error(self.hcas[0]), "")
+        self.assertTrue(self.start(0))
         guest.write_attribute(TRACING / "events/cxib/enable", "0")
         trace = (TRACING / "trace").read_text()
-        guest.unbind(self.hcas[0])
-        found = re.findall(rf"cmd_issue: {self.hcas[0].name} (\w+) \(0x\w+\) op_mod (0x\w+)", trace)
-        return [" ".join(words) for words in found]
+        self.stop(0)
+        issued = rf"^ *\S+-{threading.get_native_id()} .* cmd_issue: {self.hcas[0].name} (\w+) \((0x\w+)\) op_mod (0x\w+)"
+        counts: collections.Counter[str] = collections.Counter()
+        commands = []
+        for name, opcode, op_mod in re.findall(issued, trace, re.MULTILINE):
+            counts[opcode] += 1
+            commands.append((opcode, f"{name} {op_mod}", counts[opcode]))
+        return commands
 
-    def fault_occurs(self, index: int) -> bool:
-        """Whether the fault meets a command of a start that has ended: some are issued by work that it has queued."""
-        limit = time.monotonic() + LATE_S
-        while not self.has_struck(index):
-            if time.monotonic() > limit or driver_of(self.hcas[index]) != "cxib":
-                return False
-            time.sleep(0.1)
-        return True
-
-    def refuse(self, index: int, number: int) -> tuple[bool, str, bool]:
-        """Has a command of a probe refused. Returns whether it was issued, which one it was, empty if the log does not name
-        it, and whether there is a port nevertheless. Then the log has one line about it, and no further complaint."""
-        hca = self.hcas[index]
-        self.messages(index)
-        control("fault", f"command * nth={number} status=BAD_OPERATION syndrome=0x5ca1ab @hca{index}")
-        guest.bind_error(hca)
-        occurred = self.fault_occurs(index)
-        has_port = any(hca.glob("infiniband/*/ports/1/state"))
-        said = [line for line in self.messages(index).splitlines() if not re.search(INFORMATION, line)]
-        if driver_of(hca) == "cxib":
-            guest.unbind(hca)
-        control("faults", "clear", f"@hca{index}")
-        lines = [line for line in said if "0x5ca1ab" in line]
-        self.assertLessEqual(len(lines), 1, "one line in the log")
-        refused = re.search(r"command (\w+) \(0x\w+, op_mod (0x\w+)\)", "".join(lines))
+    def refuse(self, index: int, opcode: str, name: str, number: int) -> bool:
+        """Has a command of a start refused. Returns whether there is a port nevertheless: then the log has one line, which is
+        about the command."""
+        control("fault", f"command {opcode} nth={number} {REFUSAL} @hca{index}")
+        has_port = self.start(index)
+        self.assertTrue(self.has_struck(index), "the command was not issued")
+        said = self.complaints(index)
+        self.stop(index)
+        about = [line for line in said if re.search(r"command (\w+) \(0x\w+, op_mod (0x\w+)\).*0x5ca1ab", line)]
+        self.assertEqual(len(about), 0 if name in SILENT else 1, said)
+        self.assertEqual([name.replace(" ", f" ({opcode}, op_mod ") in line for line in about], [True] * len(about), said)
         if has_port:
-            self.assertEqual(said, lines)
-            self.assertEqual(len(lines), 1 if refused else 0)
-        return occurred, " ".join(refused.groups()) if refused else "", has_port
+            self.assertEqual(said, about)
+        return has_port
 
     def test_start_goes_on_without_what_is_optional(self) -> None:
-        """The first, the second and the last command of each name is refused."""
-        certain, _ = self.commands_of_probe()
-        commands = self.issued()
-        numbers = set()
-        for name in set(commands):
-            places = [number for number, other in enumerate(commands, 1) if other == name]
-            numbers |= {*places[:2], places[-1]}
-        outcomes: dict[str, set[bool]] = {}
+        """Each command of a start is refused in turn; in a sample, the first one of each name."""
+        commands = self.commands_of_start()
+        if SAMPLE:
+            firsts = {name: command for command in reversed(commands) for name in [command[1]]}
+            commands = [command for command in commands if firsts[command[1]] == command]
+        outcomes: dict[str, list[bool]] = collections.defaultdict(list)
 
-        def refuse(index: int, number: int) -> None:
-            occurred, name, has_port = self.refuse(index, number)
-            if not occurred:
-                self.assertGreater(number, certain)
-                return
-            if not name:
-                self.assertIn(commands[number - 1], SILENT)
-            outcomes.setdefault(name or commands[number - 1], set()).add(has_port)
+        def refuse(index: int, command: tuple[str, str, int]) -> None:
+            has_port = self.refuse(index, *command)
+            outcomes[command[1]].append(has_port)
+            if command[1] not in NEEDED_FIRST:
+                self.assertEqual(has_port, command[1] in OPTIONAL)
 
-        self.share_out(sorted(numbers), refuse)
-        print("\n    " + "\n    ".join(f"{name}: {sorted(found)}" for name, found in sorted(outcomes.items())))
-        self.assertEqual(set(outcomes), set(commands))
-        for name, found in outcomes.items():
-            with self.subTest(command=name):
-                self.assertEqual(found, {True, False} if name in SOME else {name in OPTIONAL})
+        self.share_out(commands, refuse)
+        for name, found in sorted(outcomes.items()):
+            print(f"\n    {name}: {'port' if all(found) else 'sometimes a port' if any(found) else 'none'}", end="")
+        for name in NEEDED_FIRST:
+            self.assertEqual(set(outcomes[name]), {False} if SAMPLE else {True, False}, name)
+
+    def test_start_without_any_register_has_a_port(self) -> None:
+        """Link and MTU are then the smallest that every port has; each register is logged once."""
+        control("fault", f"command ACCESS_REGISTER {REFUSAL} @hca0")
+        self.assertTrue(self.start(0))
+        port = next(self.hcas[0].glob("infiniband/*/ports/1"))
+        self.assertEqual((port / "rate").read_text().strip(), "10 Gb/sec (4X SDR)")
+        said = self.complaints(0)
+        self.stop(0)
+        # host endianness, PVLC, node description, PTYS, PMTU
+        self.assertEqual(len(said), 5, said)
 
     def test_status(self) -> None:
         self.fail_each("status=NO_RESOURCES syndrome=0x5ca1ab", r"failed: .*, syndrome 0x5ca1ab|status 0x0?f, syndrome 0x5ca1ab")

@@ -200,31 +200,57 @@ static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port,
 	return err;
 }
 
+/*
+ * Width and speed are informative, so a port works without. If firmware refuses them, those of a
+ * link that is down are reported. Monitoring queries ports often, so one refusal is logged.
+ */
+static int query_link(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
+{
+	struct cxib_link link;
+	int err;
+
+	err = cxib_cmd_query_ptys(commands_of(ibdev), port->number, READ_ONCE(port->link_refused),
+				  &link);
+	WRITE_ONCE(port->link_refused, cxib_command_is_refusal(err));
+	attr->active_width = cxib_link_width(link.width);
+	/* The speed bits are equal; while the link is down, the lowest is reported. */
+	attr->active_speed = link.speed ?: IB_SPEED_SDR;
+	return cxib_command_optional(err);
+}
+
+/* Each port has the smallest MTU (IBA 14.2.5.6), which is enough for MADs. */
+static int query_mtu(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
+{
+	struct cxib_mtu mtu;
+	bool is_refused;
+	int err;
+
+	err = cxib_cmd_query_pmtu(commands_of(ibdev), port->number, READ_ONCE(port->mtu_refused),
+				  &mtu);
+	is_refused = cxib_command_is_refusal(err);
+	WRITE_ONCE(port->mtu_refused, is_refused);
+	attr->max_mtu = is_refused ? IB_MTU_256 : ib_mtu_int_to_enum(mtu.maximum);
+	attr->active_mtu = is_refused ? IB_MTU_256 : ib_mtu_int_to_enum(mtu.operational);
+	return cxib_command_optional(err);
+}
+
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
-	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_port *port = port_of(ibdev, number);
 	struct cxib_vport vport;
-	struct cxib_link link;
-	struct cxib_mtu mtu;
 	int err;
 
-	err = cxib_cmd_query_hca_vport(commands, vport_of(ibdev, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands_of(ibdev), vport_of(ibdev, port), &vport);
 	if (!err)
-		err = cxib_cmd_query_ptys(commands, number, &link);
+		err = query_link(ibdev, port, attr);
 	if (!err)
-		err = cxib_cmd_query_pmtu(commands, number, &mtu);
+		err = query_mtu(ibdev, port, attr);
 	if (!err)
 		err = query_subnet_prefix(ibdev, port, &attr->subnet_prefix);
 	if (err)
 		return err;
 	fill_vport(attr, &vport);
-	attr->active_width = cxib_link_width(link.width);
-	/* The speed bits are equal; while the link is down, the lowest is reported. */
-	attr->active_speed = link.speed ?: IB_SPEED_SDR;
-	attr->max_mtu = ib_mtu_int_to_enum(mtu.maximum);
-	attr->active_mtu = ib_mtu_int_to_enum(mtu.operational);
 	attr->max_vl_num = cxib_vl_code(port->vl_count);
 	attr->max_msg_sz = 1U << ibdev->hw->caps.log_max_msg;
 	attr->gid_tbl_len = port->gid_count;

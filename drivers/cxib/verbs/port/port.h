@@ -20,6 +20,8 @@ struct cxib_ibdev;
  * @pkey_count: length of the P_Key table
  * @has_smi: this function receives SMPs
  * @grh_required: all packets need a GRH
+ * @link_refused: the last query of the link was refused
+ * @mtu_refused: the last query of the MTU was refused
  * @lock: protects what follows
  * @gids: copy of the GID table
  * @pkeys: copy of the P_Key table
@@ -39,6 +41,8 @@ struct cxib_port {
 	unsigned int pkey_count;
 	bool has_smi;
 	bool grh_required;
+	bool link_refused;
+	bool mtu_refused;
 	struct mutex lock; /* tables */
 	struct hw_gid *gids;
 	u16 *pkeys;
