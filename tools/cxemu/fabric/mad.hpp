@@ -42,8 +42,12 @@ enum class MadMethod : std::uint8_t {
     get = 0x01,
     set = 0x02,
     trap = 0x05,
+    report = 0x06,
     trap_repress = 0x07,
+    get_table = 0x12,
+    remove = 0x15, ///< hwtab's "delete", a keyword here
     get_response = 0x81,
+    report_response = 0x86,
 };
 
 [[nodiscard]] inline MadMethod method_of(const Mad& mad) {

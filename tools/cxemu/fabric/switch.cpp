@@ -86,10 +86,11 @@ bool has_partition(const Port& port, std::uint16_t p_key) {
 } // namespace
 
 Switch::Switch(EventLoop& loop, const SwitchSettings& settings)
-    : settings_(settings), identity_(identity_from(settings)), guids_{settings.node_guid},
-      ports_(make_ports(settings, *this)), tables_(settings.ports, settings.capacity),
+    : loop_(loop), settings_(settings), identity_(identity_from(settings)),
+      guids_{settings.node_guid}, ports_(make_ports(settings, *this)),
+      tables_(settings.ports, settings.capacity),
       subnet_agent_(loop, *this, [this](const Mad& trap) { return send_trap(trap); }),
-      performance_agent_(loop, *this) {
+      performance_agent_(loop, *this), self_(std::make_shared<Switch*>(this)) {
     const auto info = tables_.info();
     info.set<"enhanced_port0">(settings.enhanced_port0 ? 1 : 0);
     info.set<"partition_enforcement_cap">(settings.p_key_entries);
@@ -97,6 +98,18 @@ Switch::Switch(EventLoop& loop, const SwitchSettings& settings)
     info.set<"outbound_enforcement_cap">(1);
     info.set<"filter_raw_inbound_cap">(1);
     info.set<"filter_raw_outbound_cap">(1);
+}
+
+Switch::~Switch() {
+    *self_ = nullptr;
+}
+
+void Switch::set_manager(EmbeddedManager* manager) {
+    constexpr std::uint32_t is_sm = capability_mask_of<"sm">;
+    manager_ = manager;
+    const auto info = ports_.front()->settings();
+    const auto others = info.get<"capability_mask">() & ~std::uint64_t{is_sm};
+    info.set<"capability_mask">(others | (manager == nullptr ? 0 : is_sm));
 }
 
 // --- Data ----------------------------------------------------------------------------------------
@@ -184,7 +197,7 @@ void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packe
 void Switch::receive_locally(std::uint8_t /*arrival*/, const Packet& packet) {
     const auto parsed = parse(packet);
     if (parsed && parsed->headers.transport.destination_qp == general_services_qp)
-        respond_to_general_services(*parsed);
+        deliver_general_services(*parsed);
     else
         ++statistics_.dropped_local;
 }
@@ -209,7 +222,7 @@ void Switch::handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local) {
         return;
     }
     if (by_lid)
-        respond_to_smp(*parsed, *smp, arrival);
+        deliver_smp(*smp, {.port = arrival, .remote_lid = local.slid});
     else
         relay_smp(*parsed, *smp, arrival);
 }
@@ -218,7 +231,7 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
     const RouteStep step = receive_step(smp, routing_node(arrival));
     switch (step.action) {
     case RouteStep::Action::deliver:
-        return respond_to_smp(packet, smp, arrival);
+        return deliver_smp(smp, {.port = arrival, .remote_lid = packet.headers.local.slid});
     case RouteStep::Action::forward:
         ++statistics_.relayed_smps;
         // Nodes on the directed part respond to the SLID of the packet.
@@ -232,53 +245,105 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
     }
 }
 
-void Switch::respond_to_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival) {
-    const Lid from = packet.headers.local.slid;
-    const auto outcome = subnet_agent_.process(smp, {.port = arrival, .remote_lid = from});
+void Switch::deliver_smp(const Mad& smp, const MadOrigin& origin) {
+    if (manager_ != nullptr && receiver_of(smp) == SmpReceiver::manager)
+        return manager_->smp_arrived(smp, origin);
+    const auto outcome = subnet_agent_.process(smp, origin);
     if (!outcome && outcome.error() == MadRefusal::no_agent)
         ++statistics_.dropped_smps;
-    auto response = outcome.value_or(std::nullopt);
-    if (!response)
+    const auto answer = outcome.value_or(std::nullopt);
+    if (!answer)
         return;
     ++statistics_.agent_responses;
-    if (!is_directed_route(smp))
-        return send_from_port0(subnet_management_packet(*response, lid(), from));
-    const RouteStep step = send_step(*response, routing_node(arrival));
-    if (step.action == RouteStep::Action::forward)
-        send_out(arrival, step.port,
-                 subnet_management_packet(*response, permissive_lid, permissive_lid),
-                 {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
-    else if (step.action == RouteStep::Action::route_by_lid)
-        send_from_port0(subnet_management_packet(*response, lid(),
-                                                 step.lid == permissive_lid ? from : step.lid));
-    else
-        ++statistics_.dropped_smps;
+    answer_smp(*answer, origin);
 }
 
-void Switch::respond_to_general_services(const ParsedPacket& packet) {
+void Switch::answer_smp(Mad answer, const MadOrigin& origin) {
+    if (!is_directed_route(answer))
+        return send_from_port0(subnet_management_packet(answer, lid(), origin.remote_lid));
+    const RouteStep step = send_step(answer, routing_node(origin.port));
+    switch (step.action) {
+    case RouteStep::Action::forward:
+        return send_out(origin.port, step.port,
+                        subnet_management_packet(answer, permissive_lid, permissive_lid),
+                        {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
+    case RouteStep::Action::route_by_lid:
+        return send_from_port0(subnet_management_packet(
+            answer, lid(), step.lid == permissive_lid ? origin.remote_lid : step.lid));
+    case RouteStep::Action::deliver: // the request of the embedded manager, without a hop
+        return deliver_smp(answer, origin);
+    case RouteStep::Action::discard:
+        ++statistics_.dropped_smps;
+    }
+}
+
+bool Switch::send_smp(Mad smp, Lid destination) {
+    if (!is_directed_route(smp)) {
+        send_from_port0(subnet_management_packet(smp, lid(), destination));
+        return true;
+    }
+    const RouteStep step = send_step(smp, routing_node(0));
+    const Packet packet = subnet_management_packet(smp, permissive_lid, permissive_lid);
+    if (step.action == RouteStep::Action::deliver)
+        loop_back(packet);
+    else if (step.action == RouteStep::Action::forward)
+        send_out(0, step.port, packet,
+                 {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
+    else
+        return false;
+    return true;
+}
+
+void Switch::deliver_general_services(const ParsedPacket& packet) {
     const auto mad = mad_in(packet);
     const bool key_fits =
         packet.headers.datagram && packet.headers.datagram->q_key == general_services_q_key;
-    const auto response = mad && key_fits ? performance_agent_.process(*mad) : std::nullopt;
-    if (!response) {
+    if (!mad || !key_fits)
+        ++statistics_.dropped_local;
+    else if (manager_ != nullptr && class_of(*mad) == hwtab::value<hwtab::mgmt_class, "subn_adm">)
+        manager_->administration_arrived(packet, *mad);
+    else
+        answer_general_services(packet, *mad);
+}
+
+void Switch::answer_general_services(const ParsedPacket& packet, const Mad& mad) {
+    const auto answer = performance_agent_.process(mad);
+    if (!answer) {
         ++statistics_.dropped_local;
         return;
     }
     ++statistics_.agent_responses;
-    send_from_port0(general_services_reply(packet, *response, lid()));
+    send_from_port0(general_services_reply(packet, *answer, lid()));
 }
 
 void Switch::send_from_port0(Packet packet) {
     const auto local = parse_local_route(packet);
-    if (local)
+    if (local && is_mine(local->dlid))
+        loop_back(std::move(packet));
+    else if (local)
         forward_unicast(0, std::move(packet), *local);
+}
+
+/// Later, from the event loop, as a packet from a link.
+void Switch::loop_back(Packet packet) {
+    loop_.defer([self = self_, packet = std::move(packet)] {
+        Switch* own = *self;
+        const auto local = parse_local_route(packet);
+        if (own == nullptr || !local)
+            return;
+        if (local->vl == management_vl)
+            own->handle_smp(0, packet, *local);
+        else
+            own->receive_locally(0, packet);
+    });
 }
 
 bool Switch::send_trap(const Mad& trap) {
     const auto manager =
         static_cast<Lid>(std::as_const(*ports_.front()).settings().get<"master_sm_lid">());
     const auto departure = tables_.linear(manager);
-    if (!departure || *departure == 0)
+    const bool is_own = is_mine(manager) && manager_ != nullptr;
+    if (!is_own && (!departure || *departure == 0))
         return false;
     send_from_port0(subnet_management_packet(trap, lid(), manager));
     return true;

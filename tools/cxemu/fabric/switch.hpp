@@ -36,9 +36,24 @@ struct SwitchSettings {
     ForwardingCapacity capacity{};
 };
 
+/// The subnet manager that is embedded in a switch, at its port 0.
+class EmbeddedManager {
+public:
+    virtual ~EmbeddedManager() = default;
+
+    /// A response, a trap or SMInfo to QP0. \param origin where it came from, for an answer
+    virtual void smp_arrived(const Mad& smp, const MadOrigin& origin) = 0;
+
+    /// A MAD of subnet administration to QP1. The packet is valid during the call only.
+    virtual void administration_arrived(const ParsedPacket& packet, const Mad& mad) = 0;
+};
+
 class Switch final : private PortOwner, private ManagedNode, private CountedNode {
 public:
     Switch(EventLoop& loop, const SwitchSettings& settings);
+    ~Switch() override;
+    Switch(const Switch&) = delete;
+    Switch& operator=(const Switch&) = delete;
 
     [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
 
@@ -46,6 +61,17 @@ public:
     [[nodiscard]] Port& port(std::uint8_t number) { return *ports_[number]; }
     [[nodiscard]] ForwardingTables& tables() { return tables_; }
     [[nodiscard]] SubnetAgent& subnet_agent() { return subnet_agent_; }
+
+    /// Puts a subnet manager at port 0, which must outlive the switch or be taken away by nullptr;
+    /// PortInfo announces it (IsSM).
+    void set_manager(EmbeddedManager* manager);
+    /// Sends an SMP of the manager: a directed-route one along its path, another to
+    /// \p destination. \return false when there is no path
+    bool send_smp(Mad smp, Lid destination = permissive_lid);
+    /// Sends the manager's response to an SMP that came from \p origin.
+    void answer_smp(Mad answer, const MadOrigin& origin);
+    /// Sends a packet of the manager's QP1.
+    void send_from_port0(Packet packet);
 
     struct Statistics {
         std::uint64_t forwarded = 0;
@@ -91,11 +117,13 @@ private:
     // Management
     void handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local);
     void relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival);
-    void respond_to_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival);
-    void respond_to_general_services(const ParsedPacket& packet);
-    void send_from_port0(Packet packet);
+    void deliver_smp(const Mad& smp, const MadOrigin& origin);
+    void deliver_general_services(const ParsedPacket& packet);
+    void answer_general_services(const ParsedPacket& packet, const Mad& mad);
+    void loop_back(Packet packet);
     bool send_trap(const Mad& trap);
 
+    EventLoop& loop_;
     SwitchSettings settings_;
     NodeIdentity identity_;
     std::vector<Guid> guids_;
@@ -103,7 +131,9 @@ private:
     ForwardingTables tables_;
     SubnetAgent subnet_agent_;
     PerformanceAgent performance_agent_;
+    EmbeddedManager* manager_ = nullptr;
     Statistics statistics_;
+    std::shared_ptr<Switch*> self_; ///< for deferred calls: empty once the switch is destroyed
 };
 
 } // namespace cxemu::fabric
