@@ -15,6 +15,7 @@
 #include "program/device_faults.hpp"
 #include "program/options.hpp"
 #include "program/packet_faults.hpp"
+#include "subnet_manager/subnet_manager.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -110,6 +111,11 @@ public:
         if (auto started = start_adapters(); !started)
             return started;
         packet_faults_.emplace(loop_, faults_, fabric_);
+        if (options_.subnet_manager.value_or(false)) {
+            subnet_manager_.emplace(loop_, fabric_.central_switch(),
+                                    subnet_manager::ManagerSettings{}, make_log("sm"));
+            subnet_manager_->start();
+        }
         return read_faults();
     }
 
@@ -189,6 +195,8 @@ private:
         for (const auto& adapter : adapters_)
             log_->info("{}: {}", adapter->name(), adapter->statistics().dump());
         log_->info("fabric: {}", fabric_.statistics().dump());
+        if (subnet_manager_)
+            log_->info("subnet manager: {}", subnet_manager_->statistics().dump());
         log_->info("faults: {}", faults_.to_json().dump());
         log_->info("violations: {}", checker_.counted());
     }
@@ -201,6 +209,7 @@ private:
     std::unique_ptr<check::PacketCapture> capture_;
     check::FaultPlan faults_;
     fabric::Fabric fabric_;
+    std::optional<subnet_manager::SubnetManager> subnet_manager_;
     std::vector<std::unique_ptr<program::Adapter>> adapters_;
     std::optional<program::PacketFaults> packet_faults_;
     program::ControlCommands control_commands_;

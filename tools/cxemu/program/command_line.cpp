@@ -114,6 +114,11 @@ void describe_signatures(CLI::App& app, HcaOptions& hca) {
         ->type_name("PLACE");
 }
 
+void describe_fabric(CLI::App& app, Options& options) {
+    app.add_flag("--subnet-manager", options.subnet_manager,
+                 "Run a subnet manager with subnet administration in the switch");
+}
+
 void describe_files(CLI::App& app, Options& options) {
     app.add_option("--pcap", options.packet_capture, "Capture every packet on the wire")
         ->type_name("FILE");
@@ -163,6 +168,7 @@ struct CommandLine {
         describe_model(app, options.common);
         describe_resources(app, options.common);
         describe_signatures(app, options.common);
+        describe_fabric(app, options);
         describe_files(app, options);
         describe_faults(app, options);
     }

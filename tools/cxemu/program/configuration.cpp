@@ -242,7 +242,8 @@ std::expected<void, std::string> take_hcas(const toml::array* entries, Options& 
     return {};
 }
 
-void take_files(TableReader& reader, Options& options) {
+void take_top_level(TableReader& reader, Options& options) {
+    reader.take("subnet_manager", options.subnet_manager);
     reader.take("log", options.command_log);
     reader.take("control", options.control);
     reader.take("violations", options.violations);
@@ -258,7 +259,7 @@ void take_files(TableReader& reader, Options& options) {
 
 std::expected<void, std::string> take_document(const toml::table& document, Options& options) {
     TableReader reader(document);
-    take_files(reader, options);
+    take_top_level(reader, options);
     const toml::table* defaults = reader.table("defaults");
     const toml::array* hcas = reader.list("hca");
     if (auto finished = reader.finish(); !finished)
@@ -274,7 +275,7 @@ std::vector<std::string> configuration_keys() {
     const toml::table empty;
     TableReader reader(empty);
     Options unused;
-    take_files(reader, unused);
+    take_top_level(reader, unused);
     auto keys = reader.keys();
     keys.insert(keys.end(), {"defaults", "hca"});
     return keys;

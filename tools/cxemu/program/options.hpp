@@ -64,8 +64,9 @@ struct LinkSettings {
 };
 
 struct Options {
-    HcaOptions common;            ///< defaults of all HCAs
-    std::vector<HcaOptions> hcas; ///< one for each socket
+    HcaOptions common;                  ///< defaults of all HCAs
+    std::vector<HcaOptions> hcas;       ///< one for each socket
+    std::optional<bool> subnet_manager; ///< in the switch
     std::optional<std::filesystem::path> command_log;
     std::optional<std::filesystem::path> control;
     std::optional<std::filesystem::path> violations;

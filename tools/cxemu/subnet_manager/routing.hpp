@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// LIDs and forwarding tables, computed from the subnet.
+#pragma once
+
+#include "subnet_manager/subnet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace cxemu::subnet_manager {
+
+/// The LIDs of end ports, by port GUID. A port keeps its LID when it comes back.
+class LidTable {
+public:
+    /// Assigns a LID to every end port that has none: its present one if no other port has that,
+    /// else the lowest that is free.
+    /// \param first the port GUID that is served first
+    void assign(const Subnet& subnet, Guid first);
+
+    /// fabric::unassigned_lid for an unknown port, and when all LIDs are in use.
+    [[nodiscard]] Lid lid_of(Guid port) const;
+    /// The port GUID of a LID; 0 for none.
+    [[nodiscard]] Guid port_of(Lid lid) const;
+    [[nodiscard]] Lid highest() const;
+
+    /// Forgets all LIDs: another manager may have assigned others meanwhile.
+    void clear() { lids_.clear(); }
+
+private:
+    void assign(Guid port, Lid present, Lid last);
+
+    std::map<Guid, Lid> lids_;
+};
+
+/// Output ports by LID; fabric::ForwardingTables::no_port where there is none.
+using LinearTable = std::vector<std::uint8_t>;
+
+/// Linear forwarding tables of all switches, by node GUID: shortest paths, the loads of equal ones
+/// balanced.
+std::map<Guid, LinearTable> linear_tables(const Subnet& subnet, const LidTable& lids);
+
+/// Members of a multicast group.
+struct GroupMembers {
+    Lid lid = 0;
+    std::set<PortKey> receivers; ///< end ports
+};
+
+/// Output ports of a multicast LID, by node GUID of the switch.
+using MulticastPorts = std::map<Guid, std::set<std::uint8_t>>;
+
+/// The spanning tree of the switches, without the branches that lead to no receiver: the ports of
+/// each switch through which there are receivers.
+MulticastPorts multicast_ports(const Subnet& subnet, const GroupMembers& group);
+
+} // namespace cxemu::subnet_manager
