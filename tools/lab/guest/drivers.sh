@@ -14,8 +14,11 @@ load_drivers() {
 	if registers_devices; then
 		await_devices
 	fi
-	if [ "$LAB_SM" = 1 ]; then
-		start_subnet_manager
+	if [ "$LAB_SM" = opensm ] && [ "$LAB_VM" = 0 ]; then
+		start_opensm
+	fi
+	if [ "$LAB_SM" != none ]; then
+		await_active_ports
 	fi
 }
 
@@ -84,17 +87,19 @@ find_inactive_ports() {
 	done
 }
 
-# One subnet manager serves the whole fabric: the first guest's.
-start_subnet_manager() {
-	local started=$SECONDS inactive
-	if [ "$LAB_VM" = 0 ]; then
-		opensm --daemon --log_file "$directory/opensm.log" > "$directory/opensm.out" 2>&1 ||
-			fail "OpenSM did not start: $(tail -n 3 "$directory/opensm.out")"
-	fi
+# One subnet manager serves the whole fabric: the first guest's, or the emulator's, which needs no start here.
+start_opensm() {
+	opensm --daemon --log_file "$directory/opensm.log" > "$directory/opensm.out" 2>&1 ||
+		fail "OpenSM did not start: $(tail -n 3 "$directory/opensm.out")"
+}
+
+await_active_ports() {
+	local started=$SECONDS inactive log=cxemu.log
+	[ "$LAB_SM" = cxemu ] || log=${directory#/repo/}/opensm.log
 	find_inactive_ports
 	while [ -n "$inactive" ]; do
 		[ $((SECONDS - started)) -lt $ACTIVE_SECONDS ] ||
-			fail "after $ACTIVE_SECONDS s with OpenSM ${inactive}see ${directory#/repo/}/opensm.log"
+			fail "after $ACTIVE_SECONDS s with the subnet manager ($LAB_SM) ${inactive}see $log"
 		pause 0.1
 		find_inactive_ports
 	done

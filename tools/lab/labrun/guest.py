@@ -183,7 +183,7 @@ class Guest:
         options = self.options
         settings = {
             "LAB_DRIVER": options.driver, "LAB_KERNEL": options.kernel, "LAB_HCAS": options.hcas,
-            "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": int(options.sm),
+            "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": options.sm or "none",
             "lab_token": self.token, "lab_directory": options.directory, "lab_shell": int(options.shell),
             "lab_kmemleak": int(options.kmemleak), "lab_reboots": options.reboots, "lab_reboot_by": options.reboot_by,
             "lab_initramfs": initramfs, "lab_terminal": options.terminal,

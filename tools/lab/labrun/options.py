@@ -56,7 +56,9 @@ def _parser():
     add("--kernel", choices=("stock", "debug"), default="stock", help="guest kernel (default: stock)")
     add("--hcas", type=_count(0, 8), metavar="N", help="HCAs a guest (default: 1 with a driver, else 0)")
     add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
-    add("--sm", action="store_true", help="start OpenSM in the first guest and wait for active ports")
+    add("--sm", nargs="?", choices=("cxemu", "opensm"), const="cxemu", metavar="MANAGER",
+        help="wait for active ports, with the subnet manager of the emulator (cxemu, the default) or with OpenSM in the "
+             "first guest (opensm)")
     add("--cxemu", action="append", default=[], metavar="ARGS", help="further arguments for the emulator, as one word")
     add("--timeout", type=_count(1, 86400), default=1800, metavar="S", help="limit for COMMAND (default: 1800 s)")
     add("--boot-timeout", type=_count(1, 3600), metavar="S",
@@ -122,6 +124,8 @@ def parse(arguments):
     options.memory = options.memory or (3072 if debug else 2048)
     for name in ("cxemu", "append", "qemu"):
         setattr(options, name, " ".join(getattr(options, name)))
+    if options.sm == "cxemu":
+        options.cxemu = f"--subnet-manager {options.cxemu}"
     words = options.command
     options.command = words[0] if len(words) == 1 else shlex.join(words)
     return options
