@@ -34,6 +34,7 @@ enum class LocalChange : std::uint8_t {
     node_description = 0x1,
     link_width_enabled = 0x2,
     link_speed_enabled = 0x4,
+    manager_priority = 0x8,
 };
 
 class ManagedNode {

@@ -110,6 +110,7 @@ void Switch::set_manager(EmbeddedManager* manager) {
     const auto info = ports_.front()->settings();
     const auto others = info.get<"capability_mask">() & ~std::uint64_t{is_sm};
     info.set<"capability_mask">(others | (manager == nullptr ? 0 : is_sm));
+    subnet_agent_.report_local_change(LocalChange::none);
 }
 
 // --- Data ----------------------------------------------------------------------------------------

@@ -62,9 +62,13 @@ public:
     [[nodiscard]] ForwardingTables& tables() { return tables_; }
     [[nodiscard]] SubnetAgent& subnet_agent() { return subnet_agent_; }
 
-    /// Puts a subnet manager at port 0, which must outlive the switch or be taken away by nullptr;
-    /// PortInfo announces it (IsSM).
+    /// Puts a subnet manager at port 0, which must outlive the switch or be taken away by nullptr.
+    /// PortInfo announces it (IsSM), and trap 144 reports that.
     void set_manager(EmbeddedManager* manager);
+    /// Sends trap 144 to the master: the embedded manager has a higher priority.
+    void report_manager_priority() {
+        subnet_agent_.report_local_change(LocalChange::manager_priority);
+    }
     /// Sends an SMP of the manager: a directed-route one along its path, another to
     /// \p destination. \return false when there is no path
     bool send_smp(Mad smp, Lid destination = permissive_lid);

@@ -75,6 +75,13 @@ void SubnetManager::stand_by(const RemoteManager& master) {
     master_ = master;
     silent_polls_ = 0;
     sweep_timer_.start(settings_.polling_interval);
+    ask_for_handover();
+}
+
+/// A master that is lower has to learn that there is a higher manager.
+void SubnetManager::ask_for_handover() {
+    if (is_in(*master_, ManagerState::master) && !is_higher(*master_))
+        host_.report_manager_priority();
 }
 
 /// The other manager becomes master when it has received the request.
@@ -107,7 +114,8 @@ void SubnetManager::poll_master() {
                           master_->state = static_cast<std::uint8_t>(info.get<"sm_state">());
                           master_->priority = static_cast<std::uint8_t>(info.get<"priority">());
                           if (!is_in(*master_, ManagerState::master) && !is_higher(*master_))
-                              discover_again();
+                              return discover_again();
+                          ask_for_handover();
                       });
 }
 

@@ -98,6 +98,7 @@ private:
     [[nodiscard]] bool defers_to_another();
     void become(ManagerState state);
     void stand_by(const RemoteManager& master);
+    void ask_for_handover();
     void hand_over(const RemoteManager& other);
     void poll_master();
     void discover_again();
