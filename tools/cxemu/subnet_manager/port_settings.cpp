@@ -37,6 +37,12 @@ const SubnetPort* neighbor_of(const Subnet& subnet, const SubnetPort& port) {
 
 } // namespace
 
+bool is_at_host(const Subnet& subnet, PortKey key) {
+    const SubnetPort& port = *subnet.find(key);
+    return subnet.nodes.at(key.node).is_switch() && port.peer &&
+           subnet.nodes.contains(port.peer->node) && !subnet.nodes.at(port.peer->node).is_switch();
+}
+
 std::optional<fabric::PortInfoBytes> end_port_settings(const Subnet& subnet, PortKey key,
                                                        const LidTable& lids,
                                                        const ManagerSettings& settings,
@@ -73,11 +79,14 @@ std::optional<fabric::PortInfoBytes> link_settings(const Subnet& subnet, PortKey
     fabric::PortInfoBytes wanted = before;
     const PortInfoView info(wanted);
     set_link(info, *neighbor, settings);
-    const bool is_leaf = !subnet.nodes.at(port.peer->node).is_switch();
+    const bool is_leaf = is_at_host(subnet, key);
     info.set<"hoq_life">(is_leaf ? settings.leaf_head_of_queue_life : settings.head_of_queue_life);
     info.set<"vl_stall_count">(settings.vl_stall_count);
-    info.set<"partition_enforcement_inbound">(0);
-    info.set<"partition_enforcement_outbound">(0);
+    const auto abilities = subnet.nodes.at(key.node).switch_view();
+    info.set<"partition_enforcement_inbound">(is_leaf ? abilities.get<"inbound_enforcement_cap">()
+                                                      : 0);
+    info.set<"partition_enforcement_outbound">(is_leaf ? abilities.get<"outbound_enforcement_cap">()
+                                                       : 0);
     return wanted == before ? std::nullopt : std::optional(wanted);
 }
 

@@ -192,8 +192,11 @@ void SubnetManager::configure_ports() {
     }
     for (const auto& [guid, node] : subnet_.nodes) {
         for (const auto& [number, port] : node.ports) {
-            if (port.state() == PortState::init && port.peer)
+            const bool is_fresh = port.state() == PortState::init || first_as_master_;
+            if (is_fresh && port.peer)
                 set_service_levels({guid, number});
+            if (is_fresh && is_at_host(subnet_, {guid, number}))
+                set_partitions({guid, number});
             if (!node.is_switch() || number == 0)
                 continue;
             if (const auto data = link_settings(subnet_, {guid, number}, settings_))
@@ -316,13 +319,18 @@ void SubnetManager::set_port_info(PortKey key, const fabric::PortInfoBytes& data
 void SubnetManager::set_partitions(PortKey key) {
     const SubnetNode& node = subnet_.nodes.at(key.node);
     constexpr std::size_t per_block = hwtab::p_key_table.fields[0].count;
-    const auto entries = node.view().get<"partition_cap">();
+    constexpr unsigned port_shift = 16;
+    const bool is_external = node.is_switch() && key.port != 0;
+    const auto entries = is_external ? node.switch_view().get<"partition_enforcement_cap">()
+                                     : node.view().get<"partition_cap">();
+    const std::uint32_t port = node.is_switch() ? std::uint32_t{key.port} << port_shift : 0;
     for (std::size_t first = 0; first < entries; first += per_block) {
         std::array<std::byte, hwtab::p_key_table.size> block{};
         if (first == 0)
             hwtab::View<hwtab::p_key_table>(block).set_at<"p_key_block">(0, fabric::default_p_key);
         set_attribute(node.ports.at(key.port).path, attribute_id<"pkey_table">,
-                      static_cast<std::uint32_t>(first / per_block), block, [](const Mad&) {});
+                      port | static_cast<std::uint32_t>(first / per_block), block,
+                      [](const Mad&) {});
     }
 }
 

@@ -194,7 +194,7 @@ TEST_F(AdministrationTest, ClassPortInfoHasTheClassAndItsCapabilities) {
     EXPECT_NE(info.get<"capability_mask2">() & (1U << 12U), 0U);
 }
 
-TEST_F(AdministrationTest, WhatIsNotSupportedHasItsStatus) {
+TEST_F(AdministrationTest, UnsupportedRequestHasItsStatus) {
     EXPECT_EQ(status(ask(0, make_request(MadMethod::get, record<"service_rec">))),
               mad_status<"unsupported_method_attrib">);
     EXPECT_EQ(status(ask(0, make_request(MadMethod::set, record<"node_rec">))),
@@ -251,6 +251,22 @@ TEST_F(AdministrationTest, SlowestLinkDecidesTheRate) {
         EXPECT_EQ(path.get<"rate">(), 7U); // 4x QDR: 40 Gb/s
         EXPECT_EQ(path.get<"mtu">(), 3U);  // 1024 bytes
     }
+}
+
+TEST_F(AdministrationTest, RatesAreComparedNotTheirCodes) {
+    fabric::HcaPortSettings slow = port_settings(3);
+    slow.widths = fabric::mask_of(fabric::LinkWidth::x1);
+    slow.speeds = fabric::speeds_up_to(fabric::LaneSpeed::fdr);
+    fabric::HcaPortSettings fast = port_settings(4);
+    fast.speeds = fabric::speeds_up_to(fabric::LaneSpeed::qdr);
+    for (const auto& settings : {slow, fast}) {
+        hosts.push_back(std::make_unique<Host>(time.loop, settings));
+        connect(hosts.back()->port.port(),
+                switches[0]->port(static_cast<std::uint8_t>(hosts.size())));
+    }
+    settle();
+    const Mad answer = ask(4, path_request(gid(4), gid(3)));
+    EXPECT_EQ(data<hwtab::path_record>(answer).get<"rate">(), 11U); // 14 Gb/s; 40 Gb/s is 7
 }
 
 TEST_F(AdministrationTest, PathToAnUnknownPortHasTheStatusInvalidGid) {
@@ -417,6 +433,21 @@ TEST_F(AdministrationTest, SendOnlyMemberReceivesNothing) {
     ASSERT_EQ(status(join(1, ipoib_broadcast, join_state<"send_only_full_member">)), 0U);
     EXPECT_FALSE(reaches(*hosts[0], *hosts[1], 0xc000));
     EXPECT_TRUE(reaches(*hosts[1], *hosts[0], 0xc000));
+}
+
+TEST_F(AdministrationTest, GroupThatIsLeftIsNotForwardedWhileHigherOnesAre) {
+    // As many groups as a block of the forwarding table has, and one in the next block.
+    constexpr std::uint64_t groups = 32;
+    const auto numbered = [](std::uint64_t number) {
+        return fabric::Gid{other_group.prefix(), number};
+    };
+    for (std::uint64_t number = 0; number <= groups; ++number)
+        ASSERT_EQ(status(join(1, numbered(number), join_state<"full_member">, to_create)), 0U);
+    EXPECT_TRUE(reaches(*hosts[0], *hosts[1], 0xc001));
+    for (std::uint64_t number = 0; number < groups; ++number)
+        ASSERT_EQ(status(leave(1, numbered(number))), 0U);
+    EXPECT_FALSE(reaches(*hosts[0], *hosts[1], 0xc001));
+    EXPECT_TRUE(reaches(*hosts[0], *hosts[1], 0xc021));
 }
 
 TEST_F(AdministrationTest, GroupIsCreatedWithItsFieldsOnly) {

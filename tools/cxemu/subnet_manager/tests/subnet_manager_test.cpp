@@ -69,6 +69,21 @@ TEST_F(SubnetManagerTest, PartitionTablesHaveTheDefaultPartitionOnly) {
     EXPECT_TRUE(std::ranges::all_of(keys.subspan(1), [](auto key) { return key == 0; }));
 }
 
+TEST_F(SubnetManagerTest, SwitchEnforcesTheDefaultPartitionAtHosts) {
+    const auto keys = switches[0]->port(1).p_keys();
+    keys[0] = 0x8005; // as another manager may have left it
+    start();
+    EXPECT_EQ(keys[0], fabric::default_p_key);
+    // A host that has another partition for itself must not reach others in it.
+    for (const auto& host : {hosts[0].get(), hosts[1].get()})
+        host->port.port().p_keys()[1] = 0x8005;
+    hosts[0]->port.send(
+        make_datagram(hosts[0]->port.lid(), hosts[1]->port.lid(), 0x123, 64, 0x8005));
+    settle();
+    EXPECT_TRUE(hosts[1]->arrivals.empty());
+    EXPECT_EQ(switches[0]->statistics().dropped_filter, 1U);
+}
+
 TEST_F(SubnetManagerTest, DatagramsReachEveryHost) {
     start();
     for (const auto& from : hosts)
@@ -281,6 +296,32 @@ TEST_F(SeveralSwitches, SwitchThatStopsAnsweringIsKeptWithWhatIsBehindIt) {
     expect_all_reach_all();
 }
 
+TEST_F(SeveralSwitches, SwitchThatIsResetGetsItsTablesAgain) {
+    start();
+    switches[3]->tables().reset();
+    switches[3]->port(0).reset();
+    hosts[0]->port.set_node_description("another name"); // a heavy sweep
+    advance(seconds(1));
+    expect_all_reach_all();
+}
+
+TEST_F(SeveralSwitches, SweepWithoutAChangeSetsNothing) {
+    start();
+    advance(seconds(1));
+    unsigned sets = 0;
+    unsigned gets = 0;
+    links[ring_links]->add_tap([&](const Link&, LinkDirection, const Packet& packet) {
+        const auto parsed = fabric::parse(packet);
+        const auto mad = parsed ? fabric::mad_in(*parsed) : std::nullopt;
+        sets += mad && fabric::method_of(*mad) == MadMethod::set ? 1 : 0;
+        gets += mad && fabric::method_of(*mad) == MadMethod::get ? 1 : 0;
+    });
+    hosts[0]->port.set_node_description("another name"); // a heavy sweep
+    settle();
+    EXPECT_EQ(sets, 0U);
+    EXPECT_GT(gets, 0U);
+}
+
 // --- Election ------------------------------------------------------------------------------------
 
 constexpr std::uint64_t handover = hwtab::value<hwtab::sm_info_modifier, "handover">;
@@ -354,6 +395,7 @@ TEST_F(ElectionTest, StandbyDoesntTakeOverWhileTheMasterAnswersNowAndThen) {
         advance(ManagerSettings{}.polling_interval * 2);
     }
     EXPECT_EQ(manager->state(), ManagerState::standby);
+    EXPECT_EQ(manager->statistics()["sweeps"], 1); // it has never begun to take over
 }
 
 /// Two embedded managers, of which the one with the lower GUID wins.
