@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An HCA that is used, and comes back after it has failed: what tests of that have in common.
 
-cxib has bound two HCAs on one switch, OpenSM runs on the first one. The tests make the second one fail.
+cxib has bound two HCAs on one switch, which has a subnet manager. The tests make the second one fail.
 """
 
 import contextlib

@@ -52,6 +52,19 @@ class CommandLine(unittest.TestCase):
     def test_repeated_arguments_add_up(self):
         self.assertEqual("a=1 b=2", self.parse("--append", "a=1", "--append", "b=2", "--", "true")[0].append)
 
+    def test_subnet_manager_is_the_emulators_unless_another_is_named(self):
+        words = ("--driver", "cxib", "--cxemu", "--ports 2")
+        for sm in (("--sm",), ("--sm", "cxemu")):
+            parsed = self.parse(*words, *sm, "--", "true", emulator=True)[0]
+            self.assertEqual("cxemu", parsed.sm)
+            self.assertEqual("--subnet-manager --ports 2", parsed.cxemu)
+        parsed = self.parse(*words, "--sm", "opensm", "--", "true", emulator=True)[0]
+        self.assertEqual(("opensm", "--ports 2"), (parsed.sm, parsed.cxemu))
+        self.assertIsNone(self.parse(*words, "--", "true", emulator=True)[0].sm)
+
+    def test_unknown_subnet_manager_is_named(self):
+        self.assertIn("'ufm'", self.refuse("--driver", "cxib", "--sm", "ufm", "--", "true"))
+
     def test_number_that_is_none_is_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recovery of an HCA that fails: a fatal error is reported, its users release it, it restarts.
 
-Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one switch, OpenSM runs on the first one.
+Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one switch, which has a subnet manager.
 The tests make the second one fail.
 """
 

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The subnet manager of the fabric, OpenSM, which runs in this guest on its first HCA."""
+"""OpenSM as the subnet manager of the fabric, in this guest on its first HCA."""
 
 import rdma
+
+
+def is_running() -> bool:
+    """False where the emulator's switch has the subnet manager."""
+    return rdma.succeeds("pidof", "opensm")
 
 
 def end() -> None:
     """At once: one whose port has gone may not listen to anything else."""
     rdma.run("killall", "-9", "opensm")
-    rdma.until(lambda: not rdma.succeeds("pidof", "opensm"), "the subnet manager ends")
+    rdma.until(lambda: not is_running(), "the subnet manager ends")
 
 
 def start() -> None:

@@ -64,11 +64,12 @@ class Unloading(Faulty):
         self.hcas = [removable.hca(number) for number in (0, 1)]
 
     def load_driver_again(self) -> None:
-        """The subnet manager does not find a port again that has gone."""
-        if not wire.RXE:
+        """OpenSM does not find a port again that has gone."""
+        was_opensm = subnet_manager.is_running()
+        if was_opensm:
             subnet_manager.end()
         removable.load()
-        if not wire.RXE:
+        if was_opensm:
             subnet_manager.start()
         for hca in self.hcas:
             hca.bind()
