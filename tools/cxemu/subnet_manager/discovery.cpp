@@ -86,6 +86,8 @@ void Discovery::take_node(const Mad& response, const Path& path, PortKey from) {
     const Guid guid = info.get<"node_guid">();
     const auto arrival = static_cast<std::uint8_t>(info.get<"local_port_num">());
     const bool is_new = !found_.nodes.contains(guid);
+    if (is_new && found_.nodes.size() == most_nodes)
+        return;
     if (is_new)
         add_node(guid, response, path);
     if (path.empty())

@@ -27,9 +27,11 @@ bool has_multicast_top(const SubnetNode& node) {
 /// The multicast LID up to which the switch forwards. Without that limit the entries behind the
 /// last group have to be written, too: another manager may have used them.
 Lid multicast_top(const SwitchTables& tables) {
+    constexpr std::uint64_t multicast_lids = fabric::permissive_lid - fabric::first_multicast_lid;
     if (!has_multicast_top(tables.node))
-        return static_cast<Lid>(fabric::first_multicast_lid - 1 +
-                                tables.node.switch_view().get<"multicast_fdb_cap">());
+        return static_cast<Lid>(
+            fabric::first_multicast_lid - 1 +
+            std::min(multicast_lids, tables.node.switch_view().get<"multicast_fdb_cap">()));
     return tables.multicast.empty() ? static_cast<Lid>(fabric::first_multicast_lid - 1)
                                     : tables.multicast.rbegin()->first;
 }

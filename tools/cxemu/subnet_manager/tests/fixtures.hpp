@@ -79,12 +79,19 @@ public:
     bool has_qp0 = false;
     bool is_silent = false; ///< SMPs have no response
     std::optional<RemoteManager> info;
+    bool invents_nodes = false; ///< every SMP reaches another switch, whose ports are all active
     std::vector<std::uint64_t> sm_info_sets; ///< attribute modifiers
     std::vector<RecordingClient::Arrival> arrivals;
     std::vector<PortEvent> events;
 
 private:
     void take_smp(Mad smp) {
+        if (invents_nodes) {
+            const Mad answer = invent(smp);
+            port.send(fabric::subnet_management_packet(answer, fabric::permissive_lid,
+                                                       fabric::permissive_lid));
+            return;
+        }
         const fabric::RoutingNode node{};
         if (is_silent ||
             fabric::receive_step(smp, node).action != fabric::RouteStep::Action::deliver)
@@ -111,6 +118,29 @@ private:
         view.set<"priority">(info->priority);
         view.set<"sm_state">(info->state);
         fabric::make_response(answer, fabric::MadStatus::ok);
+        return answer;
+    }
+    /// What a host can claim that answers SMPs as it likes.
+    static Mad invent(const Mad& smp) {
+        Mad answer = smp;
+        const fabric::ConstDirectedSmp request(smp);
+        std::uint64_t guid = 0xbad;
+        for (const std::byte hop : request.bytes<"initial_path">().first<64>())
+            guid = (guid * 257) + std::to_integer<unsigned>(hop);
+        if (request.get<"attribute_id">() == attribute<"node_info">) {
+            const auto info = data_of<hwtab::node_info>(answer);
+            info.set<"node_type">(hwtab::value<hwtab::node_type, "switch">);
+            info.set<"num_ports">(36);
+            info.set<"node_guid">(guid);
+            info.set<"port_guid">(guid);
+            info.set<"local_port_num">(36);
+        } else if (request.get<"attribute_id">() == attribute<"port_info">) {
+            const auto info = data_of<hwtab::port_info>(answer);
+            info.set<"port_state">(static_cast<std::uint64_t>(PortState::active));
+        }
+        fabric::make_response(answer, fabric::MadStatus::ok);
+        // Back to the manager, which is in the switch at the other end of the link.
+        fabric::DirectedSmp(answer).set<"hop_pointer">(1);
         return answer;
     }
     template <const hwtab::Layout& layout>

@@ -200,6 +200,16 @@ TEST_F(SubnetManagerTest, HostThatStopsAnsweringKeepsItsRoutesWhileItsLinkIsActi
     EXPECT_FALSE(manager->subnet().nodes.contains(hosts[1]->port.node_guid()));
 }
 
+TEST_F(SubnetManagerTest, HostThatInventsNodesDoesntKeepOthersFromBeingActive) {
+    hosts[1]->has_qp0 = true;
+    hosts[1]->invents_nodes = true;
+    start();
+    for (int times = 0; times < 1000 && hosts[2]->port.state() != PortState::active; ++times)
+        time.settle();
+    EXPECT_LE(manager->subnet().nodes.size(), Discovery::most_nodes);
+    EXPECT_EQ(hosts[2]->port.state(), PortState::active);
+}
+
 TEST_F(SubnetManagerTest, SwitchAnnouncesItsManager) {
     constexpr auto is_sm = fabric::capability_mask_of<"sm">;
     const auto mask = [this] {
