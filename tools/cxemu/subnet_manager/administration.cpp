@@ -96,16 +96,17 @@ void Administration::arrived(const fabric::ParsedPacket& packet, const Mad& mad)
     const auto segment = ConstSaMad(mad).get<"rmpp_header.rmpp_type">();
     const bool is_active = (ConstSaMad(mad).get<"rmpp_header.rmpp_flags">() &
                             hwtab::value<hwtab::rmpp_flags, "active">) != 0;
-    if (!running_)
+    const bool is_control = is_active && segment > hwtab::value<hwtab::rmpp_type, "data">;
+    const MadMethod method = fabric::method_of(mad);
+    const bool is_report_response = method == MadMethod::report_response;
+    if (!running_ || (!is_control && !is_report_response && !is_request(method)))
         ++dropped_;
-    else if (is_active && segment > hwtab::value<hwtab::rmpp_type, "data">)
+    else if (is_control)
         rmpp_.take(packet.headers, mad);
-    else if (fabric::method_of(mad) == MadMethod::report_response)
+    else if (is_report_response)
         subscriptions_.take_response(mad);
-    else if (is_request(fabric::method_of(mad)))
-        take_request(packet, mad);
     else
-        ++dropped_;
+        take_request(packet, mad);
 }
 
 SaRequest Administration::request_of(const fabric::ParsedPacket& packet, const Mad& mad) const {
@@ -115,7 +116,6 @@ SaRequest Administration::request_of(const fabric::ParsedPacket& packet, const M
             .modifier = static_cast<std::uint32_t>(view.get<"attribute_modifier">()),
             .data = view.bytes<"data">(),
             .requester = lids_.port_of(packet.headers.local.slid),
-            .requester_qp = packet.headers.datagram->source_qp,
             .trusted = view.get<"sm_key">() == settings_.sm_key};
 }
 

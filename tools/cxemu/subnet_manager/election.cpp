@@ -80,7 +80,7 @@ void SubnetManager::stand_by(const RemoteManager& master) {
 
 /// A master that is lower has to learn that there is a higher manager.
 void SubnetManager::ask_for_handover() {
-    if (is_in(*master_, ManagerState::master) && !is_higher(*master_))
+    if (master_ && is_in(*master_, ManagerState::master) && !is_higher(*master_))
         host_.report_manager_priority();
 }
 
@@ -99,10 +99,12 @@ void SubnetManager::hand_over(const RemoteManager& other) {
 }
 
 void SubnetManager::poll_master() {
+    if (!master_)
+        return;
     sweep_timer_.start(settings_.polling_interval);
     exchange_.request(directed_smp(MadMethod::get, sm_info_id, master_->path),
                       [this](const Mad* response) {
-                          if (state_ != ManagerState::standby)
+                          if (state_ != ManagerState::standby || !master_)
                               return;
                           const bool is_there = response != nullptr && status_of(*response) == 0;
                           silent_polls_ = is_there ? 0 : silent_polls_ + 1;

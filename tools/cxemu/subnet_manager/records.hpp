@@ -40,8 +40,7 @@ struct SaRequest {
     std::uint32_t modifier = 0;      ///< attribute modifier
     std::span<const std::byte> data; ///< the record of the query, 200 bytes
     Guid requester = 0;              ///< port GUID
-    std::uint32_t requester_qp = 0;
-    bool trusted = false; ///< the request has the SM_Key
+    bool trusted = false;            ///< the request has the SM_Key
 };
 
 /// What the response has: one record, or for GetTable any number.
