@@ -252,27 +252,27 @@ void Switch::deliver_smp(const Mad& smp, const MadOrigin& origin) {
     const auto outcome = subnet_agent_.process(smp, origin);
     if (!outcome && outcome.error() == MadRefusal::no_agent)
         ++statistics_.dropped_smps;
-    const auto answer = outcome.value_or(std::nullopt);
-    if (!answer)
+    const auto reply = outcome.value_or(std::nullopt);
+    if (!reply)
         return;
     ++statistics_.agent_responses;
-    answer_smp(*answer, origin);
+    respond_to_smp(*reply, origin);
 }
 
-void Switch::answer_smp(Mad answer, const MadOrigin& origin) {
-    if (!is_directed_route(answer))
-        return send_from_port0(subnet_management_packet(answer, lid(), origin.remote_lid));
-    const RouteStep step = send_step(answer, routing_node(origin.port));
+void Switch::respond_to_smp(Mad reply, const MadOrigin& origin) {
+    if (!is_directed_route(reply))
+        return send_from_port0(subnet_management_packet(reply, lid(), origin.remote_lid));
+    const RouteStep step = send_step(reply, routing_node(origin.port));
     switch (step.action) {
     case RouteStep::Action::forward:
         return send_out(origin.port, step.port,
-                        subnet_management_packet(answer, permissive_lid, permissive_lid),
+                        subnet_management_packet(reply, permissive_lid, permissive_lid),
                         {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
     case RouteStep::Action::route_by_lid:
         return send_from_port0(subnet_management_packet(
-            answer, lid(), step.lid == permissive_lid ? origin.remote_lid : step.lid));
+            reply, lid(), step.lid == permissive_lid ? origin.remote_lid : step.lid));
     case RouteStep::Action::deliver: // the request of the embedded manager, without a hop
-        return deliver_smp(answer, origin);
+        return deliver_smp(reply, origin);
     case RouteStep::Action::discard:
         ++statistics_.dropped_smps;
     }
@@ -304,17 +304,17 @@ void Switch::deliver_general_services(const ParsedPacket& packet) {
     else if (manager_ != nullptr && class_of(*mad) == hwtab::value<hwtab::mgmt_class, "subn_adm">)
         manager_->administration_arrived(packet, *mad);
     else
-        answer_general_services(packet, *mad);
+        respond_to_general_services(packet, *mad);
 }
 
-void Switch::answer_general_services(const ParsedPacket& packet, const Mad& mad) {
-    const auto answer = performance_agent_.process(mad);
-    if (!answer) {
+void Switch::respond_to_general_services(const ParsedPacket& packet, const Mad& mad) {
+    const auto reply = performance_agent_.process(mad);
+    if (!reply) {
         ++statistics_.dropped_local;
         return;
     }
     ++statistics_.agent_responses;
-    send_from_port0(general_services_reply(packet, *answer, lid()));
+    send_from_port0(general_services_reply(packet, *reply, lid()));
 }
 
 void Switch::send_from_port0(Packet packet) {

@@ -73,7 +73,7 @@ public:
     /// \p destination. \return false when there is no path
     bool send_smp(Mad smp, Lid destination = permissive_lid);
     /// Sends the manager's response to an SMP that came from \p origin.
-    void answer_smp(Mad answer, const MadOrigin& origin);
+    void respond_to_smp(Mad reply, const MadOrigin& origin);
     /// Sends a packet of the manager's QP1.
     void send_from_port0(Packet packet);
 
@@ -123,7 +123,7 @@ private:
     void relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival);
     void deliver_smp(const Mad& smp, const MadOrigin& origin);
     void deliver_general_services(const ParsedPacket& packet);
-    void answer_general_services(const ParsedPacket& packet, const Mad& mad);
+    void respond_to_general_services(const ParsedPacket& packet, const Mad& mad);
     void loop_back(Packet packet);
     bool send_trap(const Mad& trap);
 

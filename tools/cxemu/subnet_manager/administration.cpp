@@ -28,8 +28,8 @@ constexpr std::uint64_t send_only_full_member_supported = 1U << 12U; ///< of Cap
 
 /// The method of the response: that of the request with bit 7; Set has the one of Get.
 std::uint8_t response_to(MadMethod method) {
-    const MadMethod answered = method == MadMethod::set ? MadMethod::get : method;
-    return static_cast<std::uint8_t>(static_cast<std::uint8_t>(answered) | response_bit);
+    const MadMethod responded = method == MadMethod::set ? MadMethod::get : method;
+    return static_cast<std::uint8_t>(static_cast<std::uint8_t>(responded) | response_bit);
 }
 
 bool is_request(MadMethod method) {
@@ -122,20 +122,20 @@ SaRequest Administration::request_of(const fabric::ParsedPacket& packet, const M
 /// A request that changes the groups is answered when the switches forward accordingly.
 void Administration::take_request(const fabric::ParsedPacket& packet, const Mad& mad) {
     ++requests_;
-    SaAnswer answer = work(packet, mad);
+    SaReply reply = work(packet, mad);
     const MadMethod method = fabric::method_of(mad);
-    const bool changes_groups = answer.status == SaStatus::ok &&
+    const bool changes_groups = reply.status == SaStatus::ok &&
                                 ConstSaMad(mad).get<"attribute_id">() == sa_id<"mc_member_rec"> &&
                                 (method == MadMethod::set || method == MadMethod::remove);
     if (!changes_groups)
-        return respond(packet.headers, mad, std::move(answer));
+        return respond(packet.headers, mad, std::move(reply));
     actions_.groups_changed(
-        [this, headers = packet.headers, mad, answer = std::move(answer)]() mutable {
-            respond(headers, mad, std::move(answer));
+        [this, headers = packet.headers, mad, reply = std::move(reply)]() mutable {
+            respond(headers, mad, std::move(reply));
         });
 }
 
-SaAnswer Administration::work(const fabric::ParsedPacket& packet, const Mad& mad) {
+SaReply Administration::work(const fabric::ParsedPacket& packet, const Mad& mad) {
     const ConstSaMad view(mad);
     const SaRequest request = request_of(packet, mad);
     if (view.get<"base_version">() != 1 || view.get<"class_version">() != class_version)
@@ -154,36 +154,36 @@ SaAnswer Administration::work(const fabric::ParsedPacket& packet, const Mad& mad
         return {.status = SaStatus::unsupported_attribute};
     if (request.requester == 0)
         return {.status = SaStatus::request_invalid};
-    SaAnswer answer = (this->*attribute->handler)(packet, request);
-    if (answer.status != SaStatus::ok || request.method == MadMethod::get_table)
-        return answer;
-    if (answer.records.empty())
-        answer.status = SaStatus::no_records;
-    else if (answer.records.size() > 1)
-        answer.status = SaStatus::too_many_records;
-    return answer;
+    SaReply reply = (this->*attribute->handler)(packet, request);
+    if (reply.status != SaStatus::ok || request.method == MadMethod::get_table)
+        return reply;
+    if (reply.records.empty())
+        reply.status = SaStatus::no_records;
+    else if (reply.records.size() > 1)
+        reply.status = SaStatus::too_many_records;
+    return reply;
 }
 
 void Administration::respond(const fabric::PacketHeaders& packet, const Mad& request,
-                             SaAnswer answer) {
+                             SaReply reply) {
     Mad response = request;
     const SaMad view(response);
     const MadMethod method = fabric::method_of(request);
     view.set<"method">(response_to(method));
-    view.set<"status">(static_cast<std::uint64_t>(answer.status));
+    view.set<"status">(static_cast<std::uint64_t>(reply.status));
     view.set<"sm_key">(0);
     std::ranges::fill(view.bytes<"rmpp_header">(), std::byte{0});
     std::ranges::fill(view.bytes<"data">(), std::byte{0});
-    if (answer.status != SaStatus::ok) {
+    if (reply.status != SaStatus::ok) {
         ++refused_;
         log_->debug("LID {}: attribute {:#x} method {:#x}: status {:#06x}", packet.local.slid,
                     view.get<"attribute_id">(), static_cast<unsigned>(method),
-                    static_cast<unsigned>(answer.status));
+                    static_cast<unsigned>(reply.status));
         return send(packet, response);
     }
-    std::vector<std::byte> data = joined(answer.records);
+    std::vector<std::byte> data = joined(reply.records);
     const std::size_t offset =
-        answer.records.empty() ? 0 : data.size() / answer.records.size() / offset_unit;
+        reply.records.empty() ? 0 : data.size() / reply.records.size() / offset_unit;
     view.set<"attribute_offset">(offset);
     if (method == MadMethod::get_table)
         return rmpp_.start(packet, response, std::move(data));
@@ -198,8 +198,8 @@ void Administration::send(const fabric::PacketHeaders& request, const Mad& mad) 
 
 // --- Attributes ----------------------------------------------------------------------------------
 
-SaAnswer Administration::class_port_info(const fabric::ParsedPacket& /*packet*/,
-                                         const SaRequest& /*request*/) {
+SaReply Administration::class_port_info(const fabric::ParsedPacket& /*packet*/,
+                                        const SaRequest& /*request*/) {
     Record record(hwtab::class_port_info.size);
     const hwtab::View<hwtab::class_port_info> view(record);
     view.set<"base_version">(1);
@@ -214,18 +214,18 @@ SaAnswer Administration::class_port_info(const fabric::ParsedPacket& /*packet*/,
     return {.records = {std::move(record)}};
 }
 
-SaAnswer Administration::node_record(const fabric::ParsedPacket& /*packet*/,
-                                     const SaRequest& request) {
+SaReply Administration::node_record(const fabric::ParsedPacket& /*packet*/,
+                                    const SaRequest& request) {
     return {.records = node_records(subnet_, lids_, request)};
 }
 
-SaAnswer Administration::port_info_record(const fabric::ParsedPacket& /*packet*/,
-                                          const SaRequest& request) {
+SaReply Administration::port_info_record(const fabric::ParsedPacket& /*packet*/,
+                                         const SaRequest& request) {
     return {.records = port_info_records(subnet_, lids_, request)};
 }
 
-SaAnswer Administration::path_record(const fabric::ParsedPacket& /*packet*/,
-                                     const SaRequest& request) {
+SaReply Administration::path_record(const fabric::ParsedPacket& /*packet*/,
+                                    const SaRequest& request) {
     return path_records({.subnet = subnet_,
                          .lids = lids_,
                          .tables = tables_,
@@ -234,8 +234,8 @@ SaAnswer Administration::path_record(const fabric::ParsedPacket& /*packet*/,
                         request);
 }
 
-SaAnswer Administration::mc_member_record(const fabric::ParsedPacket& /*packet*/,
-                                          const SaRequest& request) {
+SaReply Administration::mc_member_record(const fabric::ParsedPacket& /*packet*/,
+                                         const SaRequest& request) {
     switch (request.method) {
     case MadMethod::set:
         return groups_.join(subnet_, request);
@@ -246,12 +246,12 @@ SaAnswer Administration::mc_member_record(const fabric::ParsedPacket& /*packet*/
     }
 }
 
-SaAnswer Administration::inform_info(const fabric::ParsedPacket& packet, const SaRequest& request) {
+SaReply Administration::inform_info(const fabric::ParsedPacket& packet, const SaRequest& request) {
     return subscriptions_.set(packet.headers, request);
 }
 
-SaAnswer Administration::inform_info_record(const fabric::ParsedPacket& /*packet*/,
-                                            const SaRequest& request) {
+SaReply Administration::inform_info_record(const fabric::ParsedPacket& /*packet*/,
+                                           const SaRequest& request) {
     return {.records = subscriptions_.records(request, settings_.gid_prefix)};
 }
 

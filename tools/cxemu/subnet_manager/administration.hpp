@@ -57,23 +57,23 @@ public:
     [[nodiscard]] nlohmann::json statistics() const;
 
 private:
-    using Handler = SaAnswer (Administration::*)(const fabric::ParsedPacket&, const SaRequest&);
+    using Handler = SaReply (Administration::*)(const fabric::ParsedPacket&, const SaRequest&);
     struct Attribute;
     static const Attribute* find_attribute(std::uint64_t attribute);
 
-    SaAnswer class_port_info(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer node_record(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer port_info_record(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer path_record(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer mc_member_record(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer inform_info(const fabric::ParsedPacket& packet, const SaRequest& request);
-    SaAnswer inform_info_record(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply class_port_info(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply node_record(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply port_info_record(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply path_record(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply mc_member_record(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply inform_info(const fabric::ParsedPacket& packet, const SaRequest& request);
+    SaReply inform_info_record(const fabric::ParsedPacket& packet, const SaRequest& request);
 
     void take_request(const fabric::ParsedPacket& packet, const fabric::Mad& mad);
-    [[nodiscard]] SaAnswer work(const fabric::ParsedPacket& packet, const fabric::Mad& mad);
+    [[nodiscard]] SaReply work(const fabric::ParsedPacket& packet, const fabric::Mad& mad);
     [[nodiscard]] SaRequest request_of(const fabric::ParsedPacket& packet,
                                        const fabric::Mad& mad) const;
-    void respond(const fabric::PacketHeaders& packet, const fabric::Mad& request, SaAnswer answer);
+    void respond(const fabric::PacketHeaders& packet, const fabric::Mad& request, SaReply reply);
     void send(const fabric::PacketHeaders& request, const fabric::Mad& mad);
     void report_gid(std::uint64_t trap, const fabric::Gid& gid);
 

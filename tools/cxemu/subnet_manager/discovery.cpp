@@ -86,7 +86,7 @@ void Discovery::take_node(const Mad& response, const Path& path, PortKey from) {
     const Guid guid = info.get<"node_guid">();
     const auto arrival = static_cast<std::uint8_t>(info.get<"local_port_num">());
     const bool is_new = !found_.nodes.contains(guid);
-    if (is_new && found_.nodes.size() == most_nodes)
+    if (is_new && found_.nodes.size() == max_nodes)
         return;
     if (is_new)
         add_node(guid, response, path);
@@ -106,7 +106,7 @@ void Discovery::add_node(Guid guid, const Mad& response, const Path& path) {
     copy_data(response, node.info);
     node.path = path;
     ask(smp_id<"node_desc">, path, 0, {guid, 0},
-        [this, guid](const Mad& answer) { copy_data(answer, found_.nodes.at(guid).description); });
+        [this, guid](const Mad& reply) { copy_data(reply, found_.nodes.at(guid).description); });
     if (node.is_switch())
         ask_switch(guid, path);
 }

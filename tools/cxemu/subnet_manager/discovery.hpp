@@ -19,7 +19,7 @@ public:
     using Done = std::function<void(Subnet found, bool complete)>;
 
     /// Further nodes are ignored: a host with a QP0 of its own can answer for any number of them.
-    static constexpr std::size_t most_nodes = 1024;
+    static constexpr std::size_t max_nodes = 1024;
 
     /// \param known the subnet before, which must outlive this: a port behind a link that has been
     /// active since then is the same port, even if its host is too busy to answer now

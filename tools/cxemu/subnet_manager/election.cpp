@@ -147,11 +147,11 @@ void SubnetManager::take_manager_info(const Mad& request, const fabric::MadOrigi
         fabric::method_of(request) == MadMethod::get ||
         take_control(static_cast<std::uint32_t>(header.get<"attribute_modifier">()),
                      static_cast<std::uint8_t>(other.get<"sm_state">()));
-    Mad answer = request;
-    std::ranges::copy(own_info(), fabric::Smp(answer).bytes<"data">().begin());
-    fabric::make_response(answer,
+    Mad reply = request;
+    std::ranges::copy(own_info(), fabric::Smp(reply).bytes<"data">().begin());
+    fabric::make_response(reply,
                           accepted ? fabric::MadStatus::ok : fabric::MadStatus::invalid_field);
-    host_.answer_smp(answer, origin);
+    host_.respond_to_smp(reply, origin);
 }
 
 /// Set(SMInfo) of another manager. \return false when the states don't allow it

@@ -26,7 +26,7 @@ constexpr std::uint64_t needed_to_create = needed_to_join | member_component<"q_
                                            member_component<"tclass"> | member_component<"p_key"> |
                                            member_component<"flow_label"> | member_component<"sl">;
 
-constexpr std::size_t most_groups = 0x1000;
+constexpr std::size_t max_groups = 0x1000;
 constexpr std::uint64_t link_local_scope = 2;
 
 /// Fields in which a request and a group must agree.
@@ -152,7 +152,7 @@ MulticastGroups::MulticastGroups(const ManagerSettings& settings, Changed change
 
 // --- Join ----------------------------------------------------------------------------------------
 
-SaAnswer MulticastGroups::join(const Subnet& subnet, const SaRequest& request) {
+SaReply MulticastGroups::join(const Subnet& subnet, const SaRequest& request) {
     const MemberView wanted(request.data);
     if (!names_both(request.mask, needed_to_join))
         return {.status = SaStatus::insufficient_components};
@@ -238,7 +238,7 @@ std::optional<Lid> MulticastGroups::free_lid() const {
     std::set<std::uint64_t> used;
     for (const auto& [gid, group] : groups_)
         used.insert(MemberView(group.record).get<"mlid">());
-    for (std::size_t index = 0; index < most_groups; ++index) {
+    for (std::size_t index = 0; index < max_groups; ++index) {
         const auto lid = static_cast<Lid>(fabric::first_multicast_lid + index);
         if (!used.contains(lid))
             return lid;
@@ -265,7 +265,7 @@ fabric::Gid MulticastGroups::new_group_gid(const SaRequest& request) {
 
 // --- Leave ---------------------------------------------------------------------------------------
 
-SaAnswer MulticastGroups::leave(const SaRequest& request) {
+SaReply MulticastGroups::leave(const SaRequest& request) {
     const MemberView wanted(request.data);
     if (!names_both(request.mask, needed_to_join))
         return {.status = SaStatus::insufficient_components};
@@ -282,13 +282,13 @@ SaAnswer MulticastGroups::leave(const SaRequest& request) {
     if (!may_modify || leaving == 0 || (leaving & ~present) != 0)
         return {.status = SaStatus::request_invalid};
     const auto left = static_cast<std::uint8_t>(present & ~leaving);
-    SaAnswer answer{.records = {record_of(group->second, member->first, left == 0 ? present : left,
-                                          member->second.is_proxy)}};
+    SaReply reply{.records = {record_of(group->second, member->first, left == 0 ? present : left,
+                                        member->second.is_proxy)}};
     member->second.join_state = left;
     if (left == 0)
         group->second.members.erase(member);
     remove_if_unused(group);
-    return answer;
+    return reply;
 }
 
 /// A group exists as long as it has a full member.
@@ -333,27 +333,26 @@ Record MulticastGroups::record_of(const Group& group, Guid port, std::uint8_t jo
     return record;
 }
 
-SaAnswer MulticastGroups::query(const SaRequest& request) const {
+SaReply MulticastGroups::query(const SaRequest& request) const {
     const MemberView wanted(request.data);
     const Guid port = fabric::Gid(wanted.bytes<"port_gid">()).guid();
     const bool names_port = (request.mask & member_component<"port_gid">) != 0;
     const bool names_state = (request.mask & member_component<"join_state">) != 0;
-    SaAnswer answer;
+    SaReply reply;
     for (const auto& [gid, group] : groups_) {
         if (!agrees(group.record, request, request.mask))
             continue;
         if (!request.trusted && !names_port) {
-            answer.records.push_back(record_of(group, 0, join_bit<"full_member">, false));
+            reply.records.push_back(record_of(group, 0, join_bit<"full_member">, false));
             continue;
         }
         for (const auto& [guid, member] : group.members) {
             const bool state_fits = !names_state || member.join_state == wanted.get<"join_state">();
             if (state_fits && (!names_port || guid == port))
-                answer.records.push_back(
-                    record_of(group, guid, member.join_state, member.is_proxy));
+                reply.records.push_back(record_of(group, guid, member.join_state, member.is_proxy));
         }
     }
-    return answer;
+    return reply;
 }
 
 std::optional<Record> MulticastGroups::find(const fabric::Gid& group) const {

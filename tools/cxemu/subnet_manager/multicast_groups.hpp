@@ -26,11 +26,11 @@ public:
     MulticastGroups(const ManagerSettings& settings, Changed changed);
 
     /// Set(MCMemberRecord): joins a group, which is created when its fields are given.
-    SaAnswer join(const Subnet& subnet, const SaRequest& request);
+    SaReply join(const Subnet& subnet, const SaRequest& request);
     /// Delete(MCMemberRecord)
-    SaAnswer leave(const SaRequest& request);
+    SaReply leave(const SaRequest& request);
     /// Get and GetTable: the groups; for trusted requests their members.
-    [[nodiscard]] SaAnswer query(const SaRequest& request) const;
+    [[nodiscard]] SaReply query(const SaRequest& request) const;
 
     /// The MCMemberRecord of a group.
     [[nodiscard]] std::optional<Record> find(const fabric::Gid& group) const;

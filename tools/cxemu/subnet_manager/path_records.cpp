@@ -113,8 +113,8 @@ void set_gid(std::span<std::byte> field, const PathEnvironment& environment, Gui
 }
 
 /// The ports that the query can mean, by GID, by LID or by both.
-SaAnswer find_ports(const PathEnvironment& environment, std::optional<fabric::Gid> gid,
-                    std::optional<Lid> lid, std::vector<Guid>& ports) {
+SaReply find_ports(const PathEnvironment& environment, std::optional<fabric::Gid> gid,
+                   std::optional<Lid> lid, std::vector<Guid>& ports) {
     for (const auto& [guid, key] : environment.subnet.end_ports()) {
         const bool gid_fits = !gid || gid->guid() == guid;
         const bool lid_fits = !lid || environment.lids.lid_of(guid) == *lid;
@@ -171,7 +171,7 @@ std::optional<Record> multicast_path(const PathEnvironment& environment, const S
 
 } // namespace
 
-SaAnswer path_records(const PathEnvironment& environment, const SaRequest& request) {
+SaReply path_records(const PathEnvironment& environment, const SaRequest& request) {
     const PathView query(request.data);
     const auto has = [&](std::uint64_t bit) { return (request.mask & bit) != 0; };
     const auto gid_if = [&](std::uint64_t bit, std::span<const std::byte> bytes) {
@@ -183,27 +183,27 @@ SaAnswer path_records(const PathEnvironment& environment, const SaRequest& reque
     const auto dgid = gid_if(path_component<"dgid">, query.bytes<"dgid">());
     std::vector<Guid> sources;
     std::vector<Guid> destinations;
-    SaAnswer answer = find_ports(environment, gid_if(path_component<"sgid">, query.bytes<"sgid">()),
-                                 lid_if(path_component<"slid">, query.get<"slid">()), sources);
-    if (answer.status != SaStatus::ok || !is_allowed(request))
-        return answer;
+    SaReply reply = find_ports(environment, gid_if(path_component<"sgid">, query.bytes<"sgid">()),
+                               lid_if(path_component<"slid">, query.get<"slid">()), sources);
+    if (reply.status != SaStatus::ok || !is_allowed(request))
+        return reply;
     if (dgid && dgid->is_multicast()) {
         const auto group = environment.groups.find(*dgid);
         for (const Guid from : sources)
             if (const auto path =
                     group ? multicast_path(environment, request, from, *group) : std::nullopt)
-                answer.records.push_back(*path);
-        return answer;
+                reply.records.push_back(*path);
+        return reply;
     }
-    answer = find_ports(environment, dgid, lid_if(path_component<"dlid">, query.get<"dlid">()),
-                        destinations);
-    if (answer.status != SaStatus::ok)
-        return answer;
+    reply = find_ports(environment, dgid, lid_if(path_component<"dlid">, query.get<"dlid">()),
+                       destinations);
+    if (reply.status != SaStatus::ok)
+        return reply;
     for (const Guid from : sources)
         for (const Guid to : destinations)
             if (auto path = unicast_path(environment, request, from, to))
-                answer.records.push_back(*std::move(path));
-    return answer;
+                reply.records.push_back(*std::move(path));
+    return reply;
 }
 
 } // namespace cxemu::subnet_manager

@@ -23,6 +23,6 @@ struct PathEnvironment {
 
 /// All paths that match: from each port of the query's source (all ports without one) to each of
 /// its destination.
-SaAnswer path_records(const PathEnvironment& environment, const SaRequest& request);
+SaReply path_records(const PathEnvironment& environment, const SaRequest& request);
 
 } // namespace cxemu::subnet_manager

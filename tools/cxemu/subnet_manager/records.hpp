@@ -44,7 +44,7 @@ struct SaRequest {
 };
 
 /// What the response has: one record, or for GetTable any number.
-struct SaAnswer {
+struct SaReply {
     SaStatus status = SaStatus::ok;
     std::vector<Record> records{};
 };

@@ -40,7 +40,7 @@ void RmppSender::start(const fabric::PacketHeaders& request, const fabric::Mad& 
     const Key key = key_of(request, response);
     if (transfers_.contains(key))
         return; // the request was repeated
-    if (transfers_.size() == most_transfers)
+    if (transfers_.size() == max_transfers)
         transfers_.erase(std::ranges::min_element(
             transfers_, {}, [](const auto& entry) { return entry.second->number; }));
     auto transfer = std::make_unique<Transfer>(loop_, [this, key] { expire(key); });

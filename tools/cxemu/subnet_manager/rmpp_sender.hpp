@@ -25,7 +25,7 @@ public:
     static constexpr unsigned attempts = 5;        ///< of a window without acknowledgement
     static constexpr EventLoop::Duration timeout = std::chrono::seconds(1);
     /// Transfers at a time; a further one replaces the oldest.
-    static constexpr std::size_t most_transfers = 64;
+    static constexpr std::size_t max_transfers = 64;
 
     /// \param send sends a MAD in answer to a packet with these headers
     RmppSender(EventLoop& loop,

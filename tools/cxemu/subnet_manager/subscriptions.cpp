@@ -53,7 +53,7 @@ bool Subscriptions::is_same(const Subscription& one, const Subscription& other) 
            a.get<"producer_type">() == b.get<"producer_type">();
 }
 
-SaAnswer Subscriptions::set(const fabric::PacketHeaders& packet, const SaRequest& request) {
+SaReply Subscriptions::set(const fabric::PacketHeaders& packet, const SaRequest& request) {
     Subscription wanted{.subscriber = request.requester, .number = next_number_, .packet = packet};
     std::ranges::copy(request.data.first(wanted.inform_info.size()), wanted.inform_info.begin());
     const auto known = std::ranges::find_if(
@@ -61,7 +61,7 @@ SaAnswer Subscriptions::set(const fabric::PacketHeaders& packet, const SaRequest
     const bool subscribes = InformView(wanted.inform_info).get<"subscribe">() == 1;
     if (!subscribes && known == subscriptions_.end())
         return {.status = SaStatus::request_invalid};
-    if (subscribes && known == subscriptions_.end() && subscriptions_.size() == most_subscriptions)
+    if (subscribes && known == subscriptions_.end() && subscriptions_.size() == max_subscriptions)
         return {.status = SaStatus::no_resources};
     Record record(wanted.inform_info.begin(), wanted.inform_info.end());
     if (!subscribes) {
@@ -112,7 +112,7 @@ void Subscriptions::report(std::span<const std::byte> notice, const fabric::Gid&
     for (const Subscription& subscription : subscriptions_) {
         if (!wants(subscription, notice, subject_lid, subject))
             continue;
-        if (reports_.size() == most_reports)
+        if (reports_.size() == max_reports)
             reports_.erase(reports_.begin());
         const std::uint64_t transaction = next_transaction_++;
         auto report = std::make_unique<Report>(loop_, [this, transaction] { send(transaction); });

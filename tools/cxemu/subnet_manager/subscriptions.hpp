@@ -22,15 +22,15 @@ class Subscriptions {
 public:
     static constexpr unsigned attempts = 5; ///< of a report without response
     static constexpr EventLoop::Duration timeout = std::chrono::seconds(1);
-    static constexpr std::size_t most_subscriptions = 1024;
-    static constexpr std::size_t most_reports = 256; ///< without a response, of all subscribers
+    static constexpr std::size_t max_subscriptions = 1024;
+    static constexpr std::size_t max_reports = 256; ///< without a response, of all subscribers
 
     /// \param send sends a MAD in answer to a packet with these headers
     Subscriptions(EventLoop& loop,
                   std::function<void(const fabric::PacketHeaders&, const fabric::Mad&)> send);
 
     /// Set(InformInfo). \param packet headers of the packet with the request
-    SaAnswer set(const fabric::PacketHeaders& packet, const SaRequest& request);
+    SaReply set(const fabric::PacketHeaders& packet, const SaRequest& request);
 
     /// InformInfoRecords that match.
     [[nodiscard]] std::vector<Record> records(const SaRequest& request,

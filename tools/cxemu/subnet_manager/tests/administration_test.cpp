@@ -183,10 +183,10 @@ struct AdministrationTest : ::testing::Test, ManagedNetwork {
 // --- Status --------------------------------------------------------------------------------------
 
 TEST_F(AdministrationTest, ClassPortInfoHasTheClassAndItsCapabilities) {
-    const Mad answer = ask(0, make_request(MadMethod::get, record<"class_portinfo">));
-    EXPECT_EQ(status(answer), 0U);
-    EXPECT_EQ(ConstSaMad(answer).get<"method">(), 0x81U);
-    const auto info = data<hwtab::class_port_info>(answer);
+    const Mad reply = ask(0, make_request(MadMethod::get, record<"class_portinfo">));
+    EXPECT_EQ(status(reply), 0U);
+    EXPECT_EQ(ConstSaMad(reply).get<"method">(), 0x81U);
+    const auto info = data<hwtab::class_port_info>(reply);
     EXPECT_EQ(info.get<"class_version">(), 2U);
     // 15.2.5.1: UD multicast is bit 9; the kernel looks for bit 12 of CapabilityMask2 before it
     // joins as send-only full member.
@@ -223,9 +223,9 @@ TEST_F(AdministrationTest, ManagerThatIsNotMasterIsSilent) {
 // --- Paths ---------------------------------------------------------------------------------------
 
 TEST_F(AdministrationTest, PathHasTheValuesOfTheLinksBetween) {
-    const Mad answer = ask(0, path_request(gid(0), gid(1)));
-    EXPECT_EQ(status(answer), 0U);
-    const auto path = data<hwtab::path_record>(answer);
+    const Mad reply = ask(0, path_request(gid(0), gid(1)));
+    EXPECT_EQ(status(reply), 0U);
+    const auto path = data<hwtab::path_record>(reply);
     EXPECT_EQ(path.get<"slid">(), hosts[0]->port.lid());
     EXPECT_EQ(path.get<"dlid">(), hosts[1]->port.lid());
     EXPECT_EQ(path.get<"mtu">(), 5U);   // 4096 bytes, which all have
@@ -245,9 +245,9 @@ TEST_F(AdministrationTest, SlowestLinkDecidesTheRate) {
     hosts.push_back(std::make_unique<Host>(time.loop, settings));
     connect(hosts.back()->port.port(), switches[0]->port(4));
     settle();
-    for (const auto& answer :
+    for (const auto& reply :
          {ask(0, path_request(gid(0), gid(3))), ask(3, path_request(gid(3), gid(0)))}) {
-        const auto path = data<hwtab::path_record>(answer);
+        const auto path = data<hwtab::path_record>(reply);
         EXPECT_EQ(path.get<"rate">(), 7U); // 4x QDR: 40 Gb/s
         EXPECT_EQ(path.get<"mtu">(), 3U);  // 1024 bytes
     }
@@ -265,8 +265,8 @@ TEST_F(AdministrationTest, RatesAreComparedNotTheirCodes) {
                 switches[0]->port(static_cast<std::uint8_t>(hosts.size())));
     }
     settle();
-    const Mad answer = ask(4, path_request(gid(4), gid(3)));
-    EXPECT_EQ(data<hwtab::path_record>(answer).get<"rate">(), 11U); // 14 Gb/s; 40 Gb/s is 7
+    const Mad reply = ask(4, path_request(gid(4), gid(3)));
+    EXPECT_EQ(data<hwtab::path_record>(reply).get<"rate">(), 11U); // 14 Gb/s; 40 Gb/s is 7
 }
 
 TEST_F(AdministrationTest, PathToAnUnknownPortHasTheStatusInvalidGid) {
@@ -306,9 +306,9 @@ TEST_F(AdministrationTest, TableOfPathsHasAllPairs) {
 
 TEST_F(AdministrationTest, PathToAMulticastGroupHasItsLid) {
     ASSERT_EQ(status(join(0, ipoib_broadcast)), 0U);
-    const Mad answer = ask(0, path_request(gid(0), ipoib_broadcast));
-    EXPECT_EQ(status(answer), 0U);
-    const auto path = data<hwtab::path_record>(answer);
+    const Mad reply = ask(0, path_request(gid(0), ipoib_broadcast));
+    EXPECT_EQ(status(reply), 0U);
+    const auto path = data<hwtab::path_record>(reply);
     EXPECT_EQ(path.get<"dlid">(), fabric::first_multicast_lid);
     EXPECT_EQ(path.get<"mtu">(), 4U); // 2048 bytes, as the group has it
 }
@@ -318,9 +318,9 @@ TEST_F(AdministrationTest, PathToAMulticastGroupHasItsLid) {
 TEST_F(AdministrationTest, NodeRecordByLid) {
     Mad request = make_request(MadMethod::get, record<"node_rec">, 0x1); // LID
     data<hwtab::node_record>(request).set<"lid">(hosts[1]->port.lid());
-    const Mad answer = ask(0, request);
-    EXPECT_EQ(status(answer), 0U);
-    const auto node = data<hwtab::node_record>(answer);
+    const Mad reply = ask(0, request);
+    EXPECT_EQ(status(reply), 0U);
+    const auto node = data<hwtab::node_record>(reply);
     EXPECT_EQ(node.get<"node_info.port_guid">(), hosts[1]->port.port_guid());
     EXPECT_EQ(node.get<"node_info.node_guid">(), hosts[1]->port.node_guid());
     EXPECT_EQ(std::to_integer<char>(node.bytes<"node_description">()[0]), 'n'); // "node 1"
@@ -363,9 +363,9 @@ TEST_F(AdministrationTest, PortInfoRecordHasExternalPortsOfASwitch) {
     const auto wanted = data<hwtab::port_info_record>(request);
     wanted.set<"endport_lid">(hosts[0]->port.sm_lid());
     wanted.set<"port_num">(2);
-    const Mad answer = ask(0, request);
-    EXPECT_EQ(status(answer), 0U);
-    EXPECT_EQ(data<hwtab::port_info_record>(answer).get<"port_info.port_state">(), 4U);
+    const Mad reply = ask(0, request);
+    EXPECT_EQ(status(reply), 0U);
+    EXPECT_EQ(data<hwtab::port_info_record>(reply).get<"port_info.port_state">(), 4U);
 }
 
 // --- RMPP ----------------------------------------------------------------------------------------
@@ -395,8 +395,8 @@ TEST_F(AdministrationTest, WindowOfSeveralSegmentsIsSentAtOnce) {
 TEST_F(AdministrationTest, AcknowledgementOfASegmentThatWasNotSentEndsTheTransfer) {
     const Mad first = ask(0, make_request(MadMethod::get_table, record<"path_rec">));
     acknowledge(0, first, 5, 6);
-    const Mad answer = hosts[0]->take_mad().value_or(Mad{});
-    EXPECT_EQ(ConstSaMad(answer).get<"rmpp_header.rmpp_type">(), rmpp<"abort">);
+    const Mad reply = hosts[0]->take_mad().value_or(Mad{});
+    EXPECT_EQ(ConstSaMad(reply).get<"rmpp_header.rmpp_type">(), rmpp<"abort">);
     hosts[0]->arrivals.clear();
     advance(RmppSender::timeout * 10);
     EXPECT_TRUE(hosts[0]->arrivals.empty());
@@ -405,9 +405,9 @@ TEST_F(AdministrationTest, AcknowledgementOfASegmentThatWasNotSentEndsTheTransfe
 // --- Multicast -----------------------------------------------------------------------------------
 
 TEST_F(AdministrationTest, BroadcastGroupOfIpoibIsThere) {
-    const Mad answer = join(0, ipoib_broadcast);
-    EXPECT_EQ(status(answer), 0U);
-    const auto group = data<hwtab::mc_member_record>(answer);
+    const Mad reply = join(0, ipoib_broadcast);
+    EXPECT_EQ(status(reply), 0U);
+    const auto group = data<hwtab::mc_member_record>(reply);
     // As OpenSM creates it without a configuration.
     EXPECT_EQ(group.get<"mlid">(), 0xc000U);
     EXPECT_EQ(group.get<"q_key">(), 0x0b1bU);
@@ -454,9 +454,9 @@ TEST_F(AdministrationTest, GroupIsCreatedWithItsFieldsOnly) {
     EXPECT_EQ(status(join(0, other_group)), sa_status<"req_insufficient_components">);
     EXPECT_EQ(status(join(0, other_group, join_state<"non_member">, to_create)),
               sa_status<"req_invalid">);
-    const Mad answer = join(0, other_group, join_state<"full_member">, to_create);
-    EXPECT_EQ(status(answer), 0U);
-    const auto group = data<hwtab::mc_member_record>(answer);
+    const Mad reply = join(0, other_group, join_state<"full_member">, to_create);
+    EXPECT_EQ(status(reply), 0U);
+    const auto group = data<hwtab::mc_member_record>(reply);
     EXPECT_EQ(group.get<"mlid">(), 0xc001U);
     EXPECT_EQ(group.get<"mtu">(), 5U);   // what the creator's port has
     EXPECT_EQ(group.get<"rate">(), 16U); //
@@ -464,9 +464,9 @@ TEST_F(AdministrationTest, GroupIsCreatedWithItsFieldsOnly) {
 }
 
 TEST_F(AdministrationTest, GroupWithoutMgidGetsOne) {
-    const Mad answer = join(0, fabric::Gid(), join_state<"full_member">, to_create);
-    EXPECT_EQ(status(answer), 0U);
-    const fabric::Gid made(data<hwtab::mc_member_record>(answer).bytes<"mgid">());
+    const Mad reply = join(0, fabric::Gid(), join_state<"full_member">, to_create);
+    EXPECT_EQ(status(reply), 0U);
+    const fabric::Gid made(data<hwtab::mc_member_record>(reply).bytes<"mgid">());
     EXPECT_EQ(made.prefix() >> 32U, 0xff12'a01bU); // IBA volume 1, 15.2.5.17: signature 0xa01b
     EXPECT_EQ(status(join(1, made)), 0U);
 }
@@ -576,7 +576,7 @@ TEST_F(AdministrationTest, SubscriberHearsOfPortsThatComeAndGo) {
     EXPECT_EQ(gone, gid(1));
 }
 
-TEST_F(AdministrationTest, ReportIsRepeatedUntilItIsAnswered) {
+TEST_F(AdministrationTest, ReportIsRepeatedUntilItsResponse) {
     ASSERT_EQ(status(subscribe(0, trap<"multicast_group_created">)), 0U);
     ASSERT_EQ(status(join(1, other_group, join_state<"full_member">, to_create)), 0U);
     const auto report = hosts[0]->take_mad();
@@ -585,9 +585,9 @@ TEST_F(AdministrationTest, ReportIsRepeatedUntilItIsAnswered) {
               other_group);
     advance(Subscriptions::timeout + milliseconds(100));
     EXPECT_EQ(hosts[0]->arrivals.size(), 1U);
-    Mad answer = *report;
-    SaMad(answer).set<"method">(static_cast<std::uint64_t>(MadMethod::report_response));
-    send(0, answer);
+    Mad reply = *report;
+    SaMad(reply).set<"method">(static_cast<std::uint64_t>(MadMethod::report_response));
+    send(0, reply);
     hosts[0]->arrivals.clear();
     advance(Subscriptions::timeout * 10);
     EXPECT_TRUE(hosts[0]->arrivals.empty());

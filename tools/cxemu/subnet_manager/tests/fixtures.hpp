@@ -87,8 +87,8 @@ public:
 private:
     void take_smp(Mad smp) {
         if (invents_nodes) {
-            const Mad answer = invent(smp);
-            port.send(fabric::subnet_management_packet(answer, fabric::permissive_lid,
+            const Mad reply = invent(smp);
+            port.send(fabric::subnet_management_packet(reply, fabric::permissive_lid,
                                                        fabric::permissive_lid));
             return;
         }
@@ -96,14 +96,13 @@ private:
         if (is_silent ||
             fabric::receive_step(smp, node).action != fabric::RouteStep::Action::deliver)
             return;
-        auto answer = answer_to(smp);
-        if (!answer ||
-            fabric::send_step(*answer, node).action != fabric::RouteStep::Action::forward)
+        auto reply = reply_to(smp);
+        if (!reply || fabric::send_step(*reply, node).action != fabric::RouteStep::Action::forward)
             return;
-        port.send(fabric::subnet_management_packet(*answer, fabric::permissive_lid,
+        port.send(fabric::subnet_management_packet(*reply, fabric::permissive_lid,
                                                    fabric::permissive_lid));
     }
-    std::optional<Mad> answer_to(const Mad& smp) {
+    std::optional<Mad> reply_to(const Mad& smp) {
         const fabric::ConstMadHeader header(smp);
         if (header.get<"attribute_id">() != attribute<"sm_info">)
             return port.process(smp, {}, fabric::permissive_lid).value_or(std::nullopt);
@@ -111,37 +110,37 @@ private:
             return std::nullopt;
         if (fabric::method_of(smp) == MadMethod::set)
             sm_info_sets.push_back(header.get<"attribute_modifier">());
-        Mad answer = smp;
-        const auto view = data_of<hwtab::sm_info>(answer);
+        Mad reply = smp;
+        const auto view = data_of<hwtab::sm_info>(reply);
         view.set<"guid">(info->guid);
         view.set<"sm_key">(info->sm_key);
         view.set<"priority">(info->priority);
         view.set<"sm_state">(info->state);
-        fabric::make_response(answer, fabric::MadStatus::ok);
-        return answer;
+        fabric::make_response(reply, fabric::MadStatus::ok);
+        return reply;
     }
     /// What a host can claim that answers SMPs as it likes.
     static Mad invent(const Mad& smp) {
-        Mad answer = smp;
+        Mad reply = smp;
         const fabric::ConstDirectedSmp request(smp);
         std::uint64_t guid = 0xbad;
         for (const std::byte hop : request.bytes<"initial_path">().first<64>())
             guid = (guid * 257) + std::to_integer<unsigned>(hop);
         if (request.get<"attribute_id">() == attribute<"node_info">) {
-            const auto info = data_of<hwtab::node_info>(answer);
+            const auto info = data_of<hwtab::node_info>(reply);
             info.set<"node_type">(hwtab::value<hwtab::node_type, "switch">);
             info.set<"num_ports">(36);
             info.set<"node_guid">(guid);
             info.set<"port_guid">(guid);
             info.set<"local_port_num">(36);
         } else if (request.get<"attribute_id">() == attribute<"port_info">) {
-            const auto info = data_of<hwtab::port_info>(answer);
+            const auto info = data_of<hwtab::port_info>(reply);
             info.set<"port_state">(static_cast<std::uint64_t>(PortState::active));
         }
-        fabric::make_response(answer, fabric::MadStatus::ok);
-        // Back to the manager, which is in the switch at the other end of the link.
-        fabric::DirectedSmp(answer).set<"hop_pointer">(1);
-        return answer;
+        fabric::make_response(reply, fabric::MadStatus::ok);
+        // Back to the manager, which is in the switch behind the link.
+        fabric::DirectedSmp(reply).set<"hop_pointer">(1);
+        return reply;
     }
     template <const hwtab::Layout& layout>
     static hwtab::View<layout> data_of(Mad& mad) {

@@ -175,7 +175,7 @@ TEST_F(SubnetManagerTest, SmpsThatAreLostAreRepeated) {
     EXPECT_GT(manager->statistics()["smps_repeated"], 0);
 }
 
-TEST_F(SubnetManagerTest, HostThatAnswersLateIsActiveThen) {
+TEST_F(SubnetManagerTest, HostThatRespondsLateIsActiveThen) {
     hosts[1]->has_qp0 = true;
     hosts[1]->is_silent = true;
     start();
@@ -206,7 +206,7 @@ TEST_F(SubnetManagerTest, HostThatInventsNodesDoesntKeepOthersFromBeingActive) {
     start();
     for (int times = 0; times < 1000 && hosts[2]->port.state() != PortState::active; ++times)
         time.settle();
-    EXPECT_LE(manager->subnet().nodes.size(), Discovery::most_nodes);
+    EXPECT_LE(manager->subnet().nodes.size(), Discovery::max_nodes);
     EXPECT_EQ(hosts[2]->port.state(), PortState::active);
 }
 
@@ -395,7 +395,7 @@ TEST_F(ElectionTest, StandbyTakesOverFromAMasterThatIsSilent) {
     EXPECT_TRUE(all_hosts_are_active());
 }
 
-TEST_F(ElectionTest, StandbyDoesntTakeOverWhileTheMasterAnswersNowAndThen) {
+TEST_F(ElectionTest, StandbyDoesntTakeOverWhileTheMasterRespondsNowAndThen) {
     hosts[1]->run_manager(15, ManagerState::master);
     start();
     for (int times = 0; times < 4; ++times) {
@@ -478,27 +478,27 @@ struct SmInfoTest : SubnetManagerTest {
         Mad request = make_smp(method, attribute<"sm_info">, modifier);
         const auto info = fabric::testing::data_of<hwtab::sm_info>(request);
         info.set<"sm_state">(static_cast<std::uint64_t>(own_state));
-        std::optional<Mad> answer;
-        links[0]->add_tap([&answer](const Link&, LinkDirection direction, const Packet& packet) {
+        std::optional<Mad> reply;
+        links[0]->add_tap([&reply](const Link&, LinkDirection direction, const Packet& packet) {
             const auto parsed = fabric::parse(packet);
             const auto mad = parsed ? fabric::mad_in(*parsed) : std::nullopt;
             if (mad && direction == LinkDirection::from_second &&
                 !fabric::is_directed_route(*mad) &&
                 fabric::method_of(*mad) == MadMethod::get_response)
-                answer = mad;
+                reply = mad;
         });
         hosts[0]->port.send(fabric::subnet_management_packet(request, hosts[0]->port.lid(),
                                                              hosts[0]->port.sm_lid()));
         time.settle();
-        return answer;
+        return reply;
     }
 };
 
 TEST_F(SmInfoTest, GetShowsTheManager) {
     start();
-    const auto answer = ask(MadMethod::get, 0, ManagerState::not_active);
-    ASSERT_TRUE(answer);
-    const auto info = fabric::testing::data_of<hwtab::sm_info>(*answer);
+    const auto reply = ask(MadMethod::get, 0, ManagerState::not_active);
+    ASSERT_TRUE(reply);
+    const auto info = fabric::testing::data_of<hwtab::sm_info>(*reply);
     EXPECT_EQ(info.get<"guid">(), switches[0]->settings().node_guid);
     EXPECT_EQ(info.get<"sm_state">(), static_cast<std::uint64_t>(ManagerState::master));
     EXPECT_EQ(info.get<"priority">(), 0U);
@@ -510,9 +510,9 @@ TEST_F(SmInfoTest, ControlThatTheStateDoesntAllowIsRefused) {
     start();
     constexpr auto disable =
         static_cast<std::uint32_t>(hwtab::value<hwtab::sm_info_modifier, "disable">);
-    const auto answer = ask(MadMethod::set, disable, ManagerState::master);
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(fabric::testing::status_of(*answer), code(fabric::MadStatus::invalid_field));
+    const auto reply = ask(MadMethod::set, disable, ManagerState::master);
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(fabric::testing::status_of(*reply), code(fabric::MadStatus::invalid_field));
     EXPECT_EQ(manager->state(), ManagerState::master);
 }
 
@@ -520,9 +520,9 @@ TEST_F(SmInfoTest, ControlByAManagerThatIsNoMasterIsRefused) {
     start();
     constexpr auto discover =
         static_cast<std::uint32_t>(hwtab::value<hwtab::sm_info_modifier, "discover">);
-    const auto answer = ask(MadMethod::set, discover, ManagerState::standby);
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(fabric::testing::status_of(*answer), code(fabric::MadStatus::invalid_field));
+    const auto reply = ask(MadMethod::set, discover, ManagerState::standby);
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(fabric::testing::status_of(*reply), code(fabric::MadStatus::invalid_field));
 }
 
 } // namespace
