@@ -58,8 +58,7 @@ bool SubnetManager::defers_to_another() {
     if (master != others.end() && !is_higher(*master)) {
         // The other one finds this manager, too, and hands over to it.
         stop_work();
-        next_is_heavy_ = true;
-        sweep_timer_.start(settings_.retry_interval);
+        schedule(true, settings_.retry_interval);
         return true;
     }
     if (highest == others.end())
@@ -93,8 +92,7 @@ void SubnetManager::hand_over(const RemoteManager& other) {
         [this, other](const Mad* response) {
             if (response != nullptr && status_of(*response) == 0)
                 return stand_by(other);
-            next_is_heavy_ = true;
-            sweep_timer_.start(settings_.retry_interval);
+            schedule(true, settings_.retry_interval);
         });
 }
 

@@ -24,6 +24,10 @@ struct ManagerSettings {
     std::uint8_t error_threshold = 8;
     /// Between two looks at PortStateChange of the switches, and at other managers.
     EventLoop::Duration sweep_interval = std::chrono::seconds(10);
+    /// From a trap about changed capabilities to the sweep. A host changes them when its software
+    /// comes or goes; Linux 6.12 uses memory that it has freed when an SMP arrives in the moment in
+    /// which it removes a port (agent_send_response() after ib_agent_port_close()).
+    EventLoop::Duration trap_delay = std::chrono::seconds(1);
     /// Until a sweep is repeated in which a node didn't answer.
     EventLoop::Duration retry_interval = std::chrono::seconds(1);
     /// Standby: between two requests to the master.

@@ -109,20 +109,30 @@ void SubnetManager::take_trap(const Mad& trap, Lid source) {
     const auto number = notice.get<"trap_number">();
     log_->debug("LID {}: trap {}", source, number);
     administration_.report(data_of(trap), source);
-    if (notice.get<"is_generic">() == 1 && changes_subnet(number))
-        request_sweep();
+    if (notice.get<"is_generic">() != 1 || !changes_subnet(number))
+        return;
+    const bool is_link_change = number == hwtab::value<hwtab::trap_number, "link_state_change">;
+    request_sweep(is_link_change ? EventLoop::Duration::zero() : settings_.trap_delay);
 }
 
 // --- Sweeps --------------------------------------------------------------------------------------
 
-/// A heavy sweep, as soon as the present one has ended.
-void SubnetManager::request_sweep() {
+/// A heavy sweep, not before the present one has ended and not later than one that is due.
+void SubnetManager::request_sweep(EventLoop::Duration delay) {
     if (sweeping_) {
-        sweep_again_ = true;
+        sweep_again_ = std::min(delay, sweep_again_.value_or(delay));
         return;
     }
-    next_is_heavy_ = true;
-    sweep_timer_.start(EventLoop::Duration::zero());
+    const bool is_due_before =
+        next_is_heavy_ && sweep_timer_.active() && next_sweep_ <= loop_.now() + delay;
+    if (!is_due_before)
+        schedule(true, delay);
+}
+
+void SubnetManager::schedule(bool heavy, EventLoop::Duration delay) {
+    next_is_heavy_ = heavy;
+    next_sweep_ = loop_.now() + delay;
+    sweep_timer_.start(delay);
 }
 
 void SubnetManager::sweep() {
@@ -154,7 +164,7 @@ void SubnetManager::stop_work() {
     discovery_.reset();
     writer_.reset();
     sweeping_ = false;
-    sweep_again_ = false;
+    sweep_again_.reset();
     pending_ = 0;
     next_step_ = nullptr;
     sweep_timer_.stop();
@@ -243,17 +253,15 @@ void SubnetManager::finish_sweep() {
     if (was_first || !complete_)
         log_->info("{} ports with a LID{}", known_ports_.size(),
                    complete_ ? "" : ", a request had no response or was refused");
-    if (std::exchange(sweep_again_, false))
-        return request_sweep();
+    if (const auto delay = std::exchange(sweep_again_, std::nullopt))
+        return request_sweep(*delay);
     // What happened while the states were read is seen now, not after the interval.
-    next_is_heavy_ = !complete_;
-    sweep_timer_.start(complete_ ? EventLoop::Duration::zero() : settings_.retry_interval);
+    schedule(!complete_, complete_ ? EventLoop::Duration::zero() : settings_.retry_interval);
 }
 
 /// Asks the switches whether a port has changed, and the other managers for their states.
 void SubnetManager::sweep_lightly() {
-    next_is_heavy_ = false;
-    sweep_timer_.start(settings_.sweep_interval);
+    schedule(false, settings_.sweep_interval);
     for (const auto& [guid, node] : subnet_.nodes)
         if (node.is_switch())
             check_switch(node);

@@ -64,7 +64,8 @@ private:
     void take_trap(const fabric::Mad& trap, Lid source);
 
     // Sweeps
-    void request_sweep();
+    void request_sweep(EventLoop::Duration delay = EventLoop::Duration::zero());
+    void schedule(bool heavy, EventLoop::Duration delay);
     void sweep();
     void discovered(Subnet found, bool complete);
     void configure();
@@ -119,7 +120,7 @@ private:
 
     std::unique_ptr<Discovery> discovery_;
     bool sweeping_ = false;
-    bool sweep_again_ = false;
+    std::optional<EventLoop::Duration> sweep_again_; ///< after the present one, so long
     bool first_as_master_ = false; ///< all ports are configured and asked to register again
     bool complete_ = true;         ///< every request of the sweep had a response
     std::set<Guid> known_ports_;   ///< port GUIDs that the sweeps before have configured
@@ -127,6 +128,7 @@ private:
     void (SubnetManager::*next_step_)() = nullptr;
     Timer sweep_timer_; ///< the next look at the subnet, light or heavy
     bool next_is_heavy_ = true;
+    EventLoop::TimePoint next_sweep_;
 
     std::optional<RemoteManager> master_; ///< in standby
     unsigned silent_polls_ = 0;

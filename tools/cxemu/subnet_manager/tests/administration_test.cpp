@@ -215,7 +215,7 @@ TEST_F(AdministrationTest, ResponseNeverShowsTheKey) {
 
 TEST_F(AdministrationTest, ManagerThatIsNotMasterIsSilent) {
     hosts[2]->run_manager(15, ManagerState::standby);
-    settle();
+    advance(seconds(2));
     ASSERT_EQ(manager->state(), ManagerState::standby);
     EXPECT_EQ(ask(0, make_request(MadMethod::get, record<"class_portinfo">)), Mad{});
 }
