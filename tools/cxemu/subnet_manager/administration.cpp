@@ -104,7 +104,7 @@ void Administration::arrived(const fabric::ParsedPacket& packet, const Mad& mad)
     else if (is_control)
         rmpp_.take(packet.headers, mad);
     else if (is_report_response)
-        subscriptions_.take_response(mad);
+        subscriptions_.take_response(packet.headers, mad);
     else
         take_request(packet, mad);
 }
@@ -226,7 +226,9 @@ SaReply Administration::port_info_record(const fabric::ParsedPacket& /*packet*/,
 
 SaReply Administration::path_record(const fabric::ParsedPacket& /*packet*/,
                                     const SaRequest& request) {
+    const auto end_ports = subnet_.end_ports();
     return path_records({.subnet = subnet_,
+                         .end_ports = end_ports,
                          .lids = lids_,
                          .tables = tables_,
                          .groups = groups_,

@@ -85,10 +85,9 @@ void Discovery::take_node(const Mad& response, const Path& path, PortKey from) {
     const hwtab::ConstView<hwtab::node_info> info(data_of(response));
     const Guid guid = info.get<"node_guid">();
     const auto arrival = static_cast<std::uint8_t>(info.get<"local_port_num">());
-    const bool is_new = !found_.nodes.contains(guid);
-    if (is_new && found_.nodes.size() == max_nodes)
+    if (ports_ == max_ports)
         return;
-    if (is_new)
+    if (!found_.nodes.contains(guid))
         add_node(guid, response, path);
     if (path.empty())
         found_.root = guid;
@@ -136,6 +135,9 @@ void Discovery::ask_switch_ports(Guid guid) {
 
 /// \param port_guid 0 for an external port of a switch
 void Discovery::ask_port(Guid guid, std::uint8_t number, const Path& path, Guid port_guid) {
+    if (ports_ == max_ports)
+        return;
+    ++ports_;
     found_.nodes.at(guid).ports[number].path = path;
     ask(smp_id<"port_info">, path, number, {guid, number},
         [this, guid, number, port_guid](const Mad& response) {

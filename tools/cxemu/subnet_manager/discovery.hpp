@@ -18,8 +18,9 @@ public:
     /// Is called once, at the end. \param complete whether every request had a response
     using Done = std::function<void(Subnet found, bool complete)>;
 
-    /// Further nodes are ignored: a host with a QP0 of its own can answer for any number of them.
-    static constexpr std::size_t max_nodes = 1024;
+    /// Further ports are ignored: a host with a QP0 of its own can answer for any number of them.
+    /// A switch with all its 254 ports in use and its hosts have 509.
+    static constexpr std::size_t max_ports = 1024;
 
     /// \param known the subnet before, which must outlive this: a port behind a link that has been
     /// active since then is the same port, even if its host is too busy to answer now
@@ -50,6 +51,7 @@ private:
     Done done_;
     Subnet found_;
     std::size_t pending_ = 0;
+    std::size_t ports_ = 0; ///< that have been asked
     /// Ports of which an attribute is missing, and switch ports whose neighbor didn't answer.
     std::set<PortKey> silent_;
 };

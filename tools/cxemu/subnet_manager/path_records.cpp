@@ -115,7 +115,7 @@ void set_gid(std::span<std::byte> field, const PathEnvironment& environment, Gui
 /// The ports that the query can mean, by GID, by LID or by both.
 SaReply find_ports(const PathEnvironment& environment, std::optional<fabric::Gid> gid,
                    std::optional<Lid> lid, std::vector<Guid>& ports) {
-    for (const auto& [guid, key] : environment.subnet.end_ports()) {
+    for (const auto& [guid, key] : environment.end_ports) {
         const bool gid_fits = !gid || gid->guid() == guid;
         const bool lid_fits = !lid || environment.lids.lid_of(guid) == *lid;
         if (gid_fits && lid_fits && environment.lids.lid_of(guid) != fabric::unassigned_lid)
@@ -123,17 +123,13 @@ SaReply find_ports(const PathEnvironment& environment, std::optional<fabric::Gid
     }
     const bool prefix_fits = !gid || gid->prefix() == environment.settings.gid_prefix ||
                              gid->prefix() == fabric::default_gid_prefix;
-    const bool gid_is_known =
-        !gid ||
-        (prefix_fits && std::ranges::any_of(environment.subnet.end_ports(), [&](const auto& entry) {
-             return entry.first == gid->guid();
-         }));
+    const bool gid_is_known = !gid || (prefix_fits && environment.end_ports.contains(gid->guid()));
     return {.status = gid_is_known ? SaStatus::ok : SaStatus::invalid_gid};
 }
 
 std::optional<Record> unicast_path(const PathEnvironment& environment, const SaRequest& request,
                                    Guid from, Guid to) {
-    const auto ports = environment.subnet.end_ports();
+    const auto& ports = environment.end_ports;
     const Lid destination = environment.lids.lid_of(to);
     const auto values = follow(environment, ports.at(from), ports.at(to), destination);
     const std::uint64_t life_time = from == to ? 0 : environment.settings.packet_life_time;
@@ -199,6 +195,8 @@ SaReply path_records(const PathEnvironment& environment, const SaRequest& reques
                        destinations);
     if (reply.status != SaStatus::ok)
         return reply;
+    if (sources.size() * destinations.size() > max_pairs)
+        return {.status = SaStatus::no_resources};
     for (const Guid from : sources)
         for (const Guid to : destinations)
             if (auto path = unicast_path(environment, request, from, to))

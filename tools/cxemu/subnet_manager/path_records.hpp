@@ -15,14 +15,18 @@ namespace cxemu::subnet_manager {
 /// What paths depend on.
 struct PathEnvironment {
     const Subnet& subnet;
+    const std::map<Guid, PortKey>& end_ports; ///< those of the subnet
     const LidTable& lids;
     const std::map<Guid, LinearTable>& tables; ///< of the switches, by node GUID
     const MulticastGroups& groups;
     const ManagerSettings& settings;
 };
 
+/// Pairs of ports that one request may look at: more than a switch with 254 hosts has.
+inline constexpr std::size_t max_pairs = 0x10000;
+
 /// All paths that match: from each port of the query's source (all ports without one) to each of
-/// its destination.
+/// its destination. With more than max_pairs of them the status is no_resources.
 SaReply path_records(const PathEnvironment& environment, const SaRequest& request);
 
 } // namespace cxemu::subnet_manager

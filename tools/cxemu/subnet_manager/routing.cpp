@@ -5,23 +5,19 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <optional>
 
 namespace cxemu::subnet_manager {
 namespace {
 
-/// The highest unicast LID that all switches can forward.
+/// The highest unicast LID that the manager's switch can forward. Another switch that forwards
+/// fewer is no path to the rest: what it claims must not take the LIDs of the others.
 Lid last_lid(const Subnet& subnet) {
-    Lid last = fabric::last_unicast_lid;
-    for (const auto& [guid, node] : subnet.nodes) {
-        if (!node.is_switch())
-            continue;
-        const auto entries = node.switch_view().get<"linear_fdb_cap">();
-        const auto highest = entries == 0 ? std::uint64_t{0} : entries - 1;
-        last = static_cast<Lid>(std::min<std::uint64_t>(last, highest));
-    }
-    return last;
+    const auto root = subnet.nodes.find(subnet.root);
+    const auto entries =
+        root == subnet.nodes.end() ? 0 : root->second.switch_view().get<"linear_fdb_cap">();
+    const auto highest = entries == 0 ? std::uint64_t{0} : entries - 1;
+    return static_cast<Lid>(std::min<std::uint64_t>(fabric::last_unicast_lid, highest));
 }
 
 /// Ports of a switch through which it reaches another switch, with that switch.
@@ -46,6 +42,11 @@ std::map<Guid, std::size_t> distances(const Subnet& subnet, Guid target) {
                 reached.push_back(neighbor);
     }
     return result;
+}
+
+/// The entries of a switch's linear forwarding table up to the highest LID in use.
+std::size_t entries_of(const SubnetNode& node, const LidTable& lids) {
+    return std::min<std::size_t>(lids.highest() + 1U, node.switch_view().get<"linear_fdb_cap">());
 }
 
 /// LIDs routed through each port of a switch.
@@ -78,28 +79,41 @@ void LidTable::assign(const Subnet& subnet, Guid first) {
         return static_cast<Lid>(subnet.find(key)->view().get<"lid">());
     };
     if (const auto own = end_ports.find(first); own != end_ports.end())
-        assign(first, present(own->second), last);
+        static_cast<void>(assign(first, present(own->second), last));
     for (const auto& [guid, key] : end_ports)
         if (present(key) != fabric::unassigned_lid)
-            assign(guid, present(key), last);
-    for (const auto& [guid, key] : end_ports)
-        assign(guid, fabric::unassigned_lid, last);
+            static_cast<void>(assign(guid, present(key), last));
+    for (const auto& [guid, key] : end_ports) {
+        if (assign(guid, fabric::unassigned_lid, last))
+            continue;
+        keep_only(end_ports);
+        static_cast<void>(assign(guid, fabric::unassigned_lid, last));
+    }
 }
 
-void LidTable::assign(Guid port, Lid present, Lid last) {
+/// \return false when no LID is free
+bool LidTable::assign(Guid port, Lid present, Lid last) {
     if (lids_.contains(port))
-        return;
-    const auto is_free = [this](Lid lid) { return port_of(lid) == 0; };
-    if (fabric::is_unicast(present) && present <= last && is_free(present)) {
-        lids_[port] = present;
-        return;
-    }
-    for (unsigned lid = 1; lid <= last; ++lid) {
-        if (!is_free(static_cast<Lid>(lid)))
-            continue;
-        lids_[port] = static_cast<Lid>(lid);
-        return;
-    }
+        return true;
+    unsigned lid = present;
+    if (!fabric::is_unicast(present) || present > last || ports_.contains(present))
+        for (lid = 1; lid <= last && ports_.contains(static_cast<Lid>(lid));)
+            ++lid;
+    if (lid > last)
+        return false;
+    lids_[port] = static_cast<Lid>(lid);
+    ports_[static_cast<Lid>(lid)] = port;
+    return true;
+}
+
+void LidTable::keep_only(const std::map<Guid, PortKey>& end_ports) {
+    std::erase_if(lids_, [&](const auto& entry) { return !end_ports.contains(entry.first); });
+    std::erase_if(ports_, [&](const auto& entry) { return !end_ports.contains(entry.second); });
+}
+
+void LidTable::clear() {
+    lids_.clear();
+    ports_.clear();
 }
 
 Lid LidTable::lid_of(Guid port) const {
@@ -108,16 +122,12 @@ Lid LidTable::lid_of(Guid port) const {
 }
 
 Guid LidTable::port_of(Lid lid) const {
-    const auto found =
-        std::ranges::find_if(lids_, [=](const auto& entry) { return entry.second == lid; });
-    return found == lids_.end() ? 0 : found->first;
+    const auto found = ports_.find(lid);
+    return found == ports_.end() ? 0 : found->second;
 }
 
 Lid LidTable::highest() const {
-    Lid highest = 0;
-    for (const auto& [guid, lid] : lids_)
-        highest = std::max(highest, lid);
-    return highest;
+    return ports_.empty() ? fabric::unassigned_lid : ports_.rbegin()->first;
 }
 
 // --- Unicast -------------------------------------------------------------------------------------
@@ -126,7 +136,7 @@ std::map<Guid, LinearTable> linear_tables(const Subnet& subnet, const LidTable& 
     std::map<Guid, LinearTable> tables;
     for (const auto& [guid, node] : subnet.nodes)
         if (node.is_switch())
-            tables[guid].assign(lids.highest() + 1U, fabric::ForwardingTables::no_port);
+            tables[guid].assign(entries_of(node, lids), fabric::ForwardingTables::no_port);
     PortLoads loads;
     for (const auto& [guid, key] : subnet.end_ports()) {
         const auto at = subnet.switch_port_of(key);
@@ -135,6 +145,8 @@ std::map<Guid, LinearTable> linear_tables(const Subnet& subnet, const LidTable& 
             continue;
         const auto hops = distances(subnet, at->node);
         for (auto& [from, table] : tables) {
+            if (lid >= table.size())
+                continue;
             if (from == at->node)
                 table[lid] = at->port;
             else if (hops.contains(from))

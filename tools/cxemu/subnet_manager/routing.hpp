@@ -13,7 +13,8 @@
 
 namespace cxemu::subnet_manager {
 
-/// The LIDs of end ports, by port GUID. A port keeps its LID when it comes back.
+/// The LIDs of end ports, by port GUID. A port keeps its LID when it comes back, unless all are in
+/// use meanwhile.
 class LidTable {
 public:
     /// Assigns a LID to every end port that has none: its present one if no other port has that,
@@ -28,12 +29,14 @@ public:
     [[nodiscard]] Lid highest() const;
 
     /// Forgets all LIDs: another manager may have assigned others meanwhile.
-    void clear() { lids_.clear(); }
+    void clear();
 
 private:
-    void assign(Guid port, Lid present, Lid last);
+    [[nodiscard]] bool assign(Guid port, Lid present, Lid last);
+    void keep_only(const std::map<Guid, PortKey>& end_ports);
 
     std::map<Guid, Lid> lids_;
+    std::map<Lid, Guid> ports_;
 };
 
 /// Output ports by LID; fabric::ForwardingTables::no_port where there is none.

@@ -39,6 +39,8 @@ SmpExchange::SmpExchange(EventLoop& loop, std::function<void(const fabric::Mad&)
     : loop_(loop), send_(std::move(send)) {}
 
 void SmpExchange::request(const fabric::Mad& smp, Handler handler) {
+    if (waiting_.size() == max_waiting)
+        return handler(nullptr);
     waiting_.emplace_back(smp, std::move(handler));
     start_waiting();
 }

@@ -35,6 +35,8 @@ public:
 
     /// Requests without a response at a time; more wait.
     static constexpr std::size_t window = 8;
+    /// Requests that may wait. What a host claims about its tables decides how many a sweep has.
+    static constexpr std::size_t max_waiting = 0x10000;
     static constexpr unsigned attempts = 5;
     /// Until the first repetition; doubled with each one. An SMP that the software of a host
     /// answers takes as long as that is busy.
@@ -43,7 +45,8 @@ public:
     /// \param send sends an SMP of the manager
     SmpExchange(EventLoop& loop, std::function<void(const fabric::Mad&)> send);
 
-    /// Sends a request; its transaction id is set here.
+    /// Sends a request; its transaction id is set here. If too many wait already, the handler is
+    /// called at once, with nullptr.
     void request(const fabric::Mad& smp, Handler handler);
 
     /// Takes a response. \return false when no request waits for it

@@ -151,6 +151,7 @@ void SubnetManager::sweep() {
 void SubnetManager::discovered(Subnet found, bool complete) {
     complete_ = complete;
     subnet_ = std::move(found);
+    // It calls this function and is destroyed after that.
     loop_.defer([discovery = std::shared_ptr<Discovery>(std::move(discovery_))] {});
     if (defers_to_another())
         return;
@@ -172,6 +173,7 @@ void SubnetManager::stop_work() {
 
 void SubnetManager::configure() {
     if (first_as_master_) {
+        lids_.clear(); // the LIDs that another manager has given stay
         known_ports_.clear();
         writer_.reset();
     }
@@ -231,12 +233,17 @@ void SubnetManager::activate_ports() {
     change_states(PortState::armed, PortState::active);
 }
 
-/// Of all ports with a neighbor.
+/// Of all ports with a neighbor, but of no end port without a LID: that may have the one of
+/// another.
 void SubnetManager::change_states(PortState from, PortState to) {
     ++pending_;
+    const auto can_change = [&](const SubnetPort& port) {
+        const bool has_lid = port.guid == 0 || lids_.lid_of(port.guid) != fabric::unassigned_lid;
+        return port.peer && port.state() == from && has_lid;
+    };
     for (const auto& [guid, node] : subnet_.nodes)
         for (const auto& [number, port] : node.ports)
-            if (port.peer && port.state() == from)
+            if (can_change(port))
                 set_port_info({guid, number}, state_change(port, to));
     step_finished(true);
 }

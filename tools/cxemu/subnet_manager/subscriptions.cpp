@@ -143,8 +143,10 @@ void Subscriptions::send(std::uint64_t transaction) {
     send_(report.packet, report.mad);
 }
 
-void Subscriptions::take_response(const fabric::Mad& mad) {
-    reports_.erase(fabric::ConstMadHeader(mad).get<"transaction_id">());
+void Subscriptions::take_response(const fabric::PacketHeaders& packet, const fabric::Mad& mad) {
+    const auto report = reports_.find(fabric::ConstMadHeader(mad).get<"transaction_id">());
+    if (report != reports_.end() && report->second->packet.local.slid == packet.local.slid)
+        reports_.erase(report);
 }
 
 void Subscriptions::remove_ports(const std::set<Guid>& ports) {

@@ -43,8 +43,8 @@ public:
     void report(std::span<const std::byte> notice, const fabric::Gid& issuer, Lid subject_lid,
                 Guid subject);
 
-    /// Takes a ReportResp.
-    void take_response(const fabric::Mad& mad);
+    /// Takes a ReportResp; only the subscriber's ends the repetition.
+    void take_response(const fabric::PacketHeaders& packet, const fabric::Mad& mad);
 
     void remove_ports(const std::set<Guid>& ports);
 

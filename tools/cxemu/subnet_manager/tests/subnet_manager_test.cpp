@@ -223,8 +223,21 @@ TEST_F(SubnetManagerTest, HostThatInventsNodesDoesntKeepOthersFromBeingActive) {
     start();
     for (int times = 0; times < 1000 && hosts[2]->port.state() != PortState::active; ++times)
         time.settle();
-    EXPECT_LE(manager->subnet().nodes.size(), Discovery::max_nodes);
+    std::size_t ports = 0;
+    for (const auto& [guid, node] : manager->subnet().nodes)
+        ports += node.ports.size();
+    EXPECT_LE(ports, Discovery::max_ports);
+    EXPECT_GT(ports, Discovery::max_ports / 2);
     EXPECT_EQ(hosts[2]->port.state(), PortState::active);
+}
+
+TEST_F(SubnetManagerTest, PortWithoutALidOfItsOwnStaysInactive) {
+    switches[0]->tables().info().set<"linear_fdb_cap">(0); // there are none to give
+    hosts[0]->port.port().settings().set<"lid">(7);
+    hosts[0]->port.port().settings().set<"master_sm_lid">(1); // or it would refuse any Set
+    start();
+    EXPECT_EQ(manager->state(), ManagerState::master);
+    EXPECT_EQ(hosts[0]->port.state(), PortState::init);
 }
 
 TEST_F(SubnetManagerTest, SwitchAnnouncesItsManager) {
@@ -332,6 +345,14 @@ TEST_F(SeveralSwitches, SwitchThatIsResetGetsItsTablesAgain) {
     expect_all_reach_all();
 }
 
+TEST_F(SeveralSwitches, SwitchThatForwardsToNoLidKeepsNoOthersFromIt) {
+    switches[3]->tables().info().set<"linear_fdb_cap">(0);
+    start();
+    EXPECT_TRUE(all_hosts_are_active());
+    EXPECT_TRUE(reaches(*hosts[0], *hosts[2], hosts[2]->port.lid()));
+    EXPECT_FALSE(switches[3]->tables().linear(hosts[0]->port.lid())); // nothing is written there
+}
+
 TEST_F(SeveralSwitches, SweepWithoutAChangeSetsNothing) {
     start();
     advance(seconds(1));
@@ -410,6 +431,18 @@ TEST_F(ElectionTest, StandbyTakesOverFromAMasterThatIsSilent) {
     advance((settings.polling_attempts + 2) * settings.polling_interval + seconds(30));
     EXPECT_EQ(manager->state(), ManagerState::master);
     EXPECT_TRUE(all_hosts_are_active());
+}
+
+TEST_F(ElectionTest, LidsThatAnotherManagerHasGivenStay) {
+    start();
+    hosts[1]->run_manager(15, ManagerState::master);
+    advance(seconds(2));
+    ASSERT_EQ(manager->state(), ManagerState::standby);
+    hosts[0]->port.port().settings().set<"lid">(77);
+    hosts[1]->info.reset();
+    advance(seconds(120)); // as above
+    ASSERT_EQ(manager->state(), ManagerState::master);
+    EXPECT_EQ(hosts[0]->port.lid(), 77U);
 }
 
 TEST_F(ElectionTest, StandbyDoesntTakeOverWhileTheMasterRespondsNowAndThen) {
