@@ -17,3 +17,14 @@ def end() -> None:
 
 def start() -> None:
     rdma.run("opensm", "--daemon", "--log_file", "/tmp/opensm.log")
+
+
+def is_master() -> bool:
+    return rdma.succeeds("sminfo") and rdma.ports()[0].guid in rdma.run("sminfo")
+
+
+def take_over() -> None:
+    """From the emulator's manager, if OpenSM doesn't run yet."""
+    if not is_running():
+        start()
+    rdma.until(is_master, "OpenSM is the master")

@@ -134,6 +134,7 @@ class Traffic(Hosts):
         self.await_answer(FAR)
 
     def test_subnet_manager_that_starts_anew_under_traffic(self) -> None:
+        peer.call(subnet_manager.take_over)
         with self.stream():
             peer.call(subnet_manager.end)
             peer.call(subnet_manager.start)
