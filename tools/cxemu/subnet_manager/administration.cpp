@@ -166,14 +166,14 @@ SaReply Administration::work(const fabric::ParsedPacket& packet, const Mad& mad)
 
 void Administration::respond(const fabric::PacketHeaders& packet, const Mad& request,
                              SaReply reply) {
-    Mad response = request;
+    // Behind the header of all MADs only the ComponentMask is the request's.
+    Mad response{};
+    std::ranges::copy(std::span(request).first(hwtab::mad_header.size), response.begin());
     const SaMad view(response);
+    view.set<"component_mask">(ConstSaMad(request).get<"component_mask">());
     const MadMethod method = fabric::method_of(request);
     view.set<"method">(response_to(method));
     view.set<"status">(static_cast<std::uint64_t>(reply.status));
-    view.set<"sm_key">(0);
-    std::ranges::fill(view.bytes<"rmpp_header">(), std::byte{0});
-    std::ranges::fill(view.bytes<"data">(), std::byte{0});
     if (reply.status != SaStatus::ok) {
         ++refused_;
         log_->debug("LID {}: attribute {:#x} method {:#x}: status {:#06x}", packet.local.slid,
