@@ -18,10 +18,9 @@
 #include <stdexcept>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-// GCC comes without the header that declares it, <sanitizer/allocator_interface.h>.
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
-#endif
+// Of AddressSanitizer, whichever compiler brings it. GCC comes without the header that declares it,
+// <sanitizer/allocator_interface.h>.
+extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();
 
 namespace cxemu::program::testing {
 
@@ -325,11 +324,9 @@ void VirtualMachine::attach_to_group(std::uint32_t queue_pair) {
 // --- This process --------------------------------------------------------------------------------
 
 std::size_t allocated_bytes() {
-#if defined(__SANITIZE_ADDRESS__)
-    return __sanitizer_get_current_allocated_bytes();
-#else
+    if (__sanitizer_get_current_allocated_bytes != nullptr)
+        return __sanitizer_get_current_allocated_bytes();
     return ::mallinfo2().uordblks;
-#endif
 }
 
 std::size_t open_descriptors() {
