@@ -713,7 +713,7 @@ static void debt_of_a_quantum_costs_a_turn(struct kunit *test)
 }
 
 /* 160 us of 50 leave a debt of two quanta and 10 us, which shorten the turn after that. */
-static void repay_lone_debtor_takes_a_call_for_each_quantum(struct kunit *test)
+static void repay_lone_debtor_takes_a_call_per_quantum(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *debtor = add_cq(model, US, 1, 0);
@@ -907,7 +907,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(debtor_is_not_fresh_in_the_next_round),
 	KUNIT_CASE(debtor_is_fresh_after_a_round_without_turn),
 	KUNIT_CASE(debt_of_a_quantum_costs_a_turn),
-	KUNIT_CASE(repay_lone_debtor_takes_a_call_for_each_quantum),
+	KUNIT_CASE(repay_lone_debtor_takes_a_call_per_quantum),
 	KUNIT_CASE(unused_time_of_a_turn_is_not_saved),
 	KUNIT_CASE(charge_of_clock_that_does_not_advance_ends_turn),
 	KUNIT_CASE(charge_of_clock_that_jumped_is_limited),
