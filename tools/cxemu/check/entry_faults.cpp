@@ -24,6 +24,11 @@ QueueEntry unknown_entry(EntryKind kind, SeededRandom& random) {
     return entry;
 }
 
+void forge(QueueEntry& entry, const std::vector<EntryFault::ForgedField>& fields) {
+    for (const EntryFault::ForgedField& field : fields)
+        hwtab::write_bits(entry.data(), field.offset, field.width, field.value);
+}
+
 } // namespace
 
 std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry,
@@ -34,14 +39,14 @@ std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry,
         QueueEntry& corrupted = entries.emplace_back(entry);
         if (fault.random)
             random.fill(corrupted);
-        for (const EntryFault::ForgedField& field : fault.forged_fields)
-            hwtab::write_bits(corrupted.data(), field.offset, field.width, field.value);
+        forge(corrupted, fault.forged_fields);
     }
     switch (fault.companion) {
     case EntryFault::Companion::none:
         break;
     case EntryFault::Companion::same:
         entries.push_back(entries.empty() ? entry : entries.front());
+        forge(entries.back(), fault.companion_fields);
         break;
     case EntryFault::Companion::random:
         random.fill(entries.emplace_back());

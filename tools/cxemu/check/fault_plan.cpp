@@ -100,6 +100,8 @@ void merge(EntryFault& fault, const EntryFault& other) {
     fault.seed ^= other.seed;
     fault.forged_fields.insert(fault.forged_fields.end(), other.forged_fields.begin(),
                                other.forged_fields.end());
+    fault.companion_fields.insert(fault.companion_fields.end(), other.companion_fields.begin(),
+                                  other.companion_fields.end());
 }
 
 } // namespace

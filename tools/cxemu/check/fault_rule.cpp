@@ -401,22 +401,21 @@ Taken take_field(const Word& word, EntryRule& rule) {
     return true;
 }
 
-Taken take_byte(const Word& word, EntryRule& rule) {
+Taken take_byte(const Word& word, std::vector<EntryFault::ForgedField>& fields) {
     const auto pair = parse_pair(word.value.value_or(""));
     if (!pair || pair->first >= entry_bytes || pair->second > 0xff)
         return refuse(word,
-                      "set takes OFFSET:VALUE, an offset of 0 to {:#x} and a value of 0 to "
+                      "{} takes OFFSET:VALUE, an offset of 0 to {:#x} and a value of 0 to "
                       "0xff",
-                      owner_at);
-    rule.fault.forged_fields.push_back(
-        {static_cast<std::uint32_t>(pair->first) * hwtab::bits_per_byte, hwtab::bits_per_byte,
-         pair->second});
+                      word.name, owner_at);
+    fields.push_back({static_cast<std::uint32_t>(pair->first) * hwtab::bits_per_byte,
+                      hwtab::bits_per_byte, pair->second});
     return true;
 }
 
-/// An additional entry: a copy, random, or of an undefined type.
+/// An additional entry: a copy, with a byte changed or not, random, or of an undefined type.
 Taken take_companion(const Word& word, EntryFault& fault) {
-    if (word.name == "duplicate")
+    if (word.name == "duplicate" || word.name == "second")
         fault.companion = EntryFault::Companion::same;
     else if (word.name == "extra")
         fault.companion = EntryFault::Companion::random;
@@ -424,7 +423,7 @@ Taken take_companion(const Word& word, EntryFault& fault) {
         fault.companion = EntryFault::Companion::unknown;
     else
         return false;
-    return true;
+    return word.name == "second" ? take_byte(word, fault.companion_fields) : Taken(true);
 }
 
 Taken take_entry_word(const Word& word, EntryRule& rule) {
@@ -446,7 +445,7 @@ Taken take_entry_word(const Word& word, EntryRule& rule) {
     if (word.name == "field")
         return take_field(word, rule);
     if (word.name == "set")
-        return take_byte(word, rule);
+        return take_byte(word, rule.fault.forged_fields);
     return take_companion(word, rule.fault);
 }
 
@@ -455,7 +454,7 @@ std::expected<void, std::string> check(const EntryRule& rule) {
     if (!fault.drop && !fault.random && fault.forged_fields.empty() &&
         fault.companion == EntryFault::Companion::none)
         return std::unexpected(std::string("no fault of the entry: drop, random, field=, set=, "
-                                           "duplicate, extra or unknown"));
+                                           "duplicate, second=, extra or unknown"));
     return {};
 }
 

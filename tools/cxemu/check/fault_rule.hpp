@@ -115,6 +115,8 @@ struct EntryFault {
         std::uint64_t value;
     };
     std::vector<ForgedField> forged_fields;
+    /// Of the additional entry.
+    std::vector<ForgedField> companion_fields;
 };
 
 enum class EntryKind : std::uint8_t { completion, event };

@@ -258,6 +258,17 @@ TEST(CorruptEntry, DropAndDuplicateChangeEntryCount) {
     EXPECT_EQ(twice[0][0], std::byte{5});
 }
 
+TEST(CorruptEntry, SecondIsDuplicateWithOtherBytes) {
+    const auto entries = corrupt_entry(EntryKind::event, {},
+                                       entry_fault("eqe set=0:5 second=0x3a:1 second=0x3b:0x77"));
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_EQ(entries[0][0], std::byte{5});
+    EXPECT_EQ(entries[0][0x3b], std::byte{0});
+    EXPECT_EQ(entries[1][0], std::byte{5});
+    EXPECT_EQ(entries[1][0x3a], std::byte{1});
+    EXPECT_EQ(entries[1][0x3b], std::byte{0x77});
+}
+
 TEST(CorruptEntry, UnknownAppendsUndefinedType) {
     const QueueEntry entry{};
     const auto entries = corrupt_entry(EntryKind::event, entry, entry_fault("eqe unknown"));

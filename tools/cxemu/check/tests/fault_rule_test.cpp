@@ -129,12 +129,18 @@ TEST(FaultRule, EntryWordsParsed) {
     const auto event = what<EntryRule>("eqe type=port_change unknown");
     EXPECT_EQ(event.type, 9);
     EXPECT_EQ(event.fault.companion, EntryFault::Companion::unknown);
+    const auto second = what<EntryRule>("eqe second=0x3b:0x77");
+    EXPECT_EQ(second.fault.companion, EntryFault::Companion::same);
+    ASSERT_EQ(second.fault.companion_fields.size(), 1U);
+    EXPECT_EQ(second.fault.companion_fields[0].offset, 0x3bU * 8);
+    EXPECT_TRUE(second.fault.forged_fields.empty());
     EXPECT_TRUE(what<EntryRule>("eqe random").fault.random);
     EXPECT_TRUE(what<EntryRule>("cqe drop").fault.drop);
     EXPECT_THAT(error("cqe"), HasSubstr("no fault"));
     EXPECT_THAT(error("cqe field=nose:1"), HasSubstr("nose"));
     EXPECT_THAT(error("cqe field=qpn:0x1000000"), HasSubstr("24 bits"));
     EXPECT_THAT(error("cqe set=64:1"), HasSubstr("0x3f"));
+    EXPECT_THAT(error("eqe second=0x3b"), HasSubstr("second takes"));
     EXPECT_THAT(error("eqe qp=1 drop"), HasSubstr("qp=1"));
     EXPECT_TRUE(what<EntryRule>("cqe data drop").spare_management);
     EXPECT_THAT(error("eqe data drop"), HasSubstr("data"));
