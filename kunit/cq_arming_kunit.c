@@ -314,6 +314,15 @@ static void completion_event_of_direct_cq_is_dropped(struct kunit *test)
 	expect_events(test, 0, 1);
 }
 
+static void completion_event_of_unknown_cq_is_counted(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+
+	cxib_completion_event(&fake->ibdev, CQN + 1);
+	expect_events(test, 0, 0);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fake->ibdev.num_unknown_cq_events));
+}
+
 static void completion_event_after_delivered_one_is_dropped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -480,6 +489,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_unarmed_kernel_cq_calls_no_handler),
 	KUNIT_CASE(completion_event_of_user_cq_calls_handler),
 	KUNIT_CASE(completion_event_of_direct_cq_is_dropped),
+	KUNIT_CASE(completion_event_of_unknown_cq_is_counted),
 	KUNIT_CASE(completion_event_after_delivered_one_is_dropped),
 	KUNIT_CASE(completion_events_of_own_handler_are_as_many_as_arms),
 	KUNIT_CASE(completion_events_of_core_polled_cq_armed_twice_are_one),

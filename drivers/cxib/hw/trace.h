@@ -12,12 +12,7 @@
 #include "hw/command_queue.h"
 #include "hw/events.h"
 #include "hw/names.h"
-
-#ifdef CXIB_LACKS_ONE_STRING_ARGUMENT
-#define cxib_assign_str(field, ...)	__assign_str(field, __VA_ARGS__)
-#else
-#define cxib_assign_str(field, ...)	__assign_str(field)
-#endif
+#include "hw/trace_string.h"
 
 TRACE_EVENT(cmd_issue,
 	    TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot,

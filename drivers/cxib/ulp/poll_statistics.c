@@ -103,8 +103,9 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 	struct cxib_poll_cq *poll;
 
 	guard(mutex)(&polling->policy->lock);
-	seq_printf(file, "own threads: %u, CQs left to the core: %u\n", polling->num_threads,
-		   count_left(polling));
+	seq_printf(file, "own threads: %u, CQs left to the core: %u, events of unknown CQs: %u\n",
+		   polling->num_threads, count_left(polling),
+		   atomic_read(&polling->ibdev->num_unknown_cq_events));
 	show_vectors(file, polling);
 	seq_puts(file,
 		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max waits\n");

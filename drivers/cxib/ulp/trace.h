@@ -8,14 +8,9 @@
 
 #include <linux/tracepoint.h>
 
+#include "hw/trace_string.h"
 #include "ulp/poll_state.h"
 #include "verbs/cq/cq.h"
-
-#ifdef CXIB_LACKS_ONE_STRING_ARGUMENT
-#define cxib_assign_str(field, ...)	__assign_str(field, __VA_ARGS__)
-#else
-#define cxib_assign_str(field, ...)	__assign_str(field)
-#endif
 
 /* An event has queued a CQ with a runner. */
 TRACE_EVENT(cq_queue,

@@ -50,6 +50,7 @@ enum cxib_write_combining {
  * @dump_fill_mkey: mkey that discards writes and reads as zeros, for user space; 0: none
  * @qps: struct cxib_qp by QPN; read in interrupts
  * @cqs: struct cxib_cq by CQN; read in interrupts
+ * @num_unknown_cq_events: completion events of CQNs that were not in @cqs
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
  * @leftovers: objects of user space that firmware has refused to destroy
@@ -86,6 +87,7 @@ struct cxib_ibdev {
 	u32 dump_fill_mkey;
 	struct xarray qps;
 	struct xarray cqs;
+	atomic_t num_unknown_cq_events;
 	struct xarray srqs;
 	struct xarray sig_mrs;
 	struct cxib_leftovers leftovers;

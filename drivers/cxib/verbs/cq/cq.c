@@ -7,6 +7,7 @@
 #include "hw/commands_events.h"
 #include "hw/names.h"
 #include "verbs/cq/cq.h"
+#include "verbs/trace.h"
 
 static void invalidate_cqe(struct hw_cqe64 *cqe)
 {
@@ -308,6 +309,19 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 					     microseconds);
 }
 
+/* The event was raised while the CQ was being destroyed, or the device is faulty. */
+static void drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
+{
+	atomic_inc(&ibdev->num_unknown_cq_events);
+	trace_cq_late(ibdev, cqn, false);
+}
+
+static void drop_late(struct cxib_cq *cq)
+{
+	WRITE_ONCE(cq->claim.num_late, cq->claim.num_late + 1);
+	trace_cq_late(to_ibdev(cq->ib.device), cq->cqn, true);
+}
+
 /*
  * Called in the interrupt of the CQ's EQ. destroy_in_device() synchronizes with
  * that interrupt, so the CQ cannot be freed while this runs.
@@ -317,15 +331,16 @@ void cxib_completion_event(void *context, u32 cqn)
 	struct cxib_ibdev *ibdev = context;
 	struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
 
-	/* The event was raised while the CQ was being destroyed. */
-	if (!cq)
+	if (!cq) {
+		drop_unknown(ibdev, cqn);
 		return;
+	}
 	cxib_claim_count_event(&cq->claim);
 	/* A faulty device may raise an event before the RDMA core has set comp_handler. */
 	if (cq->is_user || cxib_claim_take(&cq->claim))
 		cxib_cq_deliver_event(cq);
 	else
-		WRITE_ONCE(cq->claim.num_late, cq->claim.num_late + 1);
+		drop_late(cq);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
