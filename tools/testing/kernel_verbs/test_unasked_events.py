@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The second HCA raises completion events without cause. The driver counts and drops them; the CQs of that
+number, those that are polled without events, and those whose event came before lose no completion.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import threading
+import unittest
+
+from control import control, control_lines, until
+from exerciser import UlpTest, run_case
+from recovering import RecoveryTest
+
+TRACE = pathlib.Path("/sys/kernel/tracing")
+LATE = TRACE / "events/cxib/cq_late/enable"
+UNKNOWN = 0xfffffe
+"""The HCA has fewer CQs."""
+LOWEST_BYTE = 0x3b
+"""Of the CQ number in a completion event."""
+ROUNDS = 200
+"""Of the case that must still run when the events have come."""
+CONTEXTS = ("softirq", "thread", "own_thread", "workqueue", "unbound")
+
+
+class UnaskedEvents(UlpTest, RecoveryTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(control, "faults", "clear")
+        (TRACE / "trace").write_text("")
+        LATE.write_text("1")
+        self.addCleanup(LATE.write_text, "0")
+
+    def direct(self) -> list[int]:
+        """Numbers of the CQs of the case on the HCA, which are polled without events."""
+        command = ["rdma", "-j", "-dd", "resource", "show", "cq", "dev", self.device_name()]
+        cqs = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return [cq["drv_number"] for cq in cqs if cq["comm"] == "cxib_kverbs"]
+
+    def dropped(self) -> dict[int, str]:
+        """CQ numbers whose events were dropped, and whether there was such a CQ ("1" or "0")."""
+        found = re.findall(rf"cq_late: {self.device_name()} CQ 0x(\w+) known (\d)", (TRACE / "trace").read_text())
+        return {int(number, 16): known for number, known in found}
+
+    def unknown_events(self) -> int:
+        text = (pathlib.Path("/sys/kernel/debug/cxib") / self.hca.name / "completion_queues").read_text()
+        return int(re.search(r"events of unknown CQs: (\d+)", text)[1])
+
+    def raise_for(self, numbers: list[int]) -> None:
+        """Has the HCA raise an event for each CQ, one after each of the events that it raises anyway."""
+        control_lines(*(f"fault eqe type=comp nth={place} second=0x39:{number >> 16} second=0x3a:{number >> 8 & 0xff} "
+                        f"second={LOWEST_BYTE:#x}:{number & 0xff} @hca1" for place, number in enumerate(numbers, 1)))
+
+    def injected(self) -> int:
+        return sum(rule["injected"] for rule in control("faults")["rules"])
+
+    def ask_for_events(self) -> None:
+        """MADs raise events of other CQs."""
+        subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
+
+    def test_of_each_event_twice_lose_nothing(self) -> None:
+        for context in CONTEXTS:
+            with self.subTest(context=context):
+                (TRACE / "trace").write_text("")
+                control("fault", "eqe type=comp from=10 every=10 duplicate @hca1")
+                self.assert_right(f"context_{context}_traffic")
+                control("faults", "clear")
+                self.assertTrue(self.dropped())
+
+    def test_of_cqs_that_are_not_armed_or_not_there(self) -> None:
+        unknown = self.unknown_events()
+        found: list[str] = []
+        case = threading.Thread(target=lambda: found.append(run_case("context_direct_traffic", rounds=ROUNDS)))
+        case.start()
+        until(lambda: bool(self.direct()) or not case.is_alive(), "the case has its CQs", 0.05)
+        direct = self.direct()
+        self.assertTrue(direct, f"the case has ended: {found}")
+        self.raise_for([*direct, UNKNOWN])
+        while case.is_alive() and self.injected() < len(direct) + 1:
+            self.ask_for_events()
+        self.assertTrue(case.is_alive(), "the case has ended before the events")
+        case.join()
+        self.assertEqual(found, [""])
+        until(lambda: self.dropped().keys() >= {*direct, UNKNOWN}, "the events are dropped")
+        self.assertEqual({self.dropped()[number] for number in direct}, {"1"})
+        self.assertEqual(self.dropped()[UNKNOWN], "0")
+        self.assertGreater(self.unknown_events(), unknown)
+        self.ask_for_events()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
