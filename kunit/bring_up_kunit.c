@@ -315,6 +315,57 @@ static void bring_up_unclean_failed_reset_returns_enotty(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
+/* Neither the module nor the kernel that could not reset the function need be the same. */
+static void expect_next_instance_resets(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = alloc_hw(test);
+
+	hca->resets = 0;
+	KUNIT_EXPECT_EQ(test, -ENOTTY, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	KUNIT_EXPECT_FALSE(test, hca->dma_at_reset);
+	KUNIT_EXPECT_FALSE(test, hca->dma);
+
+	hca->reset_error = 0;
+	hw = alloc_hw(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 2);
+
+	/* A reset function is clean. */
+	hw = alloc_hw(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 2);
+	fake_hca_expect_clean(hca);
+}
+
+static void tear_down_failed_reset_makes_next_instance_reset(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = alloc_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	cxib_health_set_fatal(&hw->health, "test");
+	hca->reset_error = -ENOTTY;
+	cxib_hw_tear_down(hw);
+	expect_next_instance_resets(test);
+}
+
+static void shut_down_failed_reset_makes_next_instance_reset(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = alloc_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	hca->reset_error = -ENOTTY;
+	cxib_hw_shut_down(hw);
+	/* Instead of the end of the kernel: frees what the case has allocated. */
+	cxib_hw_tear_down(hw);
+	expect_next_instance_resets(test);
+}
+
 static void tear_down_failed_reset_sets_unclean(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -455,6 +506,8 @@ static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE(bring_up_unclean_resets_before_dma),
 	KUNIT_CASE(bring_up_unclean_failed_reset_returns_enotty),
 	KUNIT_CASE(tear_down_failed_reset_sets_unclean),
+	KUNIT_CASE(tear_down_failed_reset_makes_next_instance_reset),
+	KUNIT_CASE(shut_down_failed_reset_makes_next_instance_reset),
 	KUNIT_CASE(shut_down_resets_and_issues_no_commands),
 	KUNIT_CASE(shut_down_failed_reset_turns_dma_off),
 	KUNIT_CASE(page_request_event_changes_page_count),

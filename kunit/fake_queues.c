@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The fake HCA's registers, EQs and interrupts. */
+#include <linux/bitfield.h>
 #include <linux/cpumask.h>
 #include <linux/string.h>
 
 #include "fake_hca.h"
 #include "hw/commands_events.h"
 #include "hw/events.h"
+#include "hw/init_segment.h"
 #include "hw/work_queue.h"
 
 #define UAR_BYTES	0x1000
@@ -175,9 +177,14 @@ void fake_queue_address(struct fake_hca *hca)
 	u64 high = hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32 / 4];
 	u32 low = hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4];
 
+	if (FIELD_GET(CXIB_NIC_INTERFACE_MASK, low)) {
+		hca->queue = NULL;
+		goto read_geometry;
+	}
 	if (low & 0xfff)
 		fake_hca_complain(hca, "the command queue is at 0x%08x", low);
 	hca->queue = fake_hca_memory(hca, high << 32 | low);
+read_geometry:
 	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] |=
 		hca->log_size << 4 | hca->log_stride;
 }
@@ -232,6 +239,10 @@ void fake_hca_reset(struct fake_hca *hca)
 	hca->initialized = false;
 	hca->uars = 0;
 	hca->queue = NULL;
+	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32 / 4] = 0;
+	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] =
+		FIELD_PREP(CXIB_NIC_INTERFACE_MASK, HW_NIC_INTERFACE_DISABLED) |
+		hca->log_size << 4 | hca->log_stride;
 	fake_hca_unconfigure(hca);
 	hca->held = 0;
 	xa_destroy(&hca->pages);

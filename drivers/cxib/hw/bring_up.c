@@ -8,6 +8,7 @@
  */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
+#include <linux/bitfield.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/device.h>
@@ -130,13 +131,43 @@ static void remove_debugfs(struct cxib_hw *hw)
 	debugfs_remove_recursive(hw->debugfs);
 }
 
+/*
+ * A function that could not be reset. Firmware stops its DMA, and the word lasts until a reset: so
+ * another instance of this module, or the next kernel, also knows that the function is unclean.
+ * mlx5_core leaves the same after a fast teardown. The address is written as read.
+ */
+static void disable_interface(struct cxib_hw *hw)
+{
+	u32 word = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12);
+
+	if (word == CXIB_ALL_ONES)
+		return;
+	word &= HW_INITIAL_SEG_MASK_CMDQ_PHY_ADDR_31_12;
+	word |= FIELD_PREP(CXIB_NIC_INTERFACE_MASK, HW_NIC_INTERFACE_REQUEST_DISABLED);
+	cxib_bus_write(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12, word);
+}
+
+/* After a reset the interface is disabled as well, but without the address of a command queue. */
+static bool is_disabled_without_reset(struct cxib_hw *hw)
+{
+	u32 high = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32);
+	u32 word = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12);
+	u32 mode = FIELD_GET(CXIB_NIC_INTERFACE_MASK, word);
+
+	if (word == CXIB_ALL_ONES || mode != HW_NIC_INTERFACE_DISABLED)
+		return false;
+	return high || word & HW_INITIAL_SEG_MASK_CMDQ_PHY_ADDR_31_12;
+}
+
 static int reset_device(struct cxib_hw *hw)
 {
 	int err = hw->bus->ops->reset(hw->bus);
 
 	hw->is_unclean = !!err;
-	if (err)
-		dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
+	if (!err)
+		return 0;
+	dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
+	disable_interface(hw);
 	return err;
 }
 
@@ -145,7 +176,7 @@ static int set_bus_master(struct cxib_hw *hw)
 {
 	int err;
 
-	if (hw->is_unclean) {
+	if (hw->is_unclean || is_disabled_without_reset(hw)) {
 		dev_warn(hw->bus->dev, "device was left running, resetting it\n");
 		err = reset_device(hw);
 		if (err)
@@ -424,9 +455,9 @@ void cxib_hw_shut_down(struct cxib_hw *hw)
 	cxib_health_shut_down(&hw->health);
 	cxib_hw_dma_off(hw);
 	err = hw->bus->ops->reset(hw->bus);
-	if (err)
-		dev_warn(hw->bus->dev,
-			 "cannot reset the device at shutdown: error %d\n",
-			 err);
+	if (!err)
+		return;
+	dev_warn(hw->bus->dev, "cannot reset the device at shutdown: error %d\n", err);
+	disable_interface(hw);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_shut_down);

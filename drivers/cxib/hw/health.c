@@ -11,13 +11,12 @@
 #include "hw/command_interface.h"
 #include "hw/command_queue.h"
 #include "hw/health.h"
+#include "hw/init_segment.h"
 #include "hw/names.h"
 
 #define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
 
 /* The NIC interface mode, of which hw_initial_seg has the highest bit apart. */
-#define INTERFACE_MASK		(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | \
-				 HW_INITIAL_SEG_MASK_NIC_INTERFACE)
 
 static u32 read_health_word(struct cxib_health *health, u32 offset)
 {
@@ -106,7 +105,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_fatal);
 
 static void check_interface(struct cxib_health *health)
 {
-	u32 mode = FIELD_GET(INTERFACE_MASK,
+	u32 mode = FIELD_GET(CXIB_NIC_INTERFACE_MASK,
 			     cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_NIC_INTERFACE));
 
 	if (mode == HW_NIC_INTERFACE_DISABLED)

@@ -13,6 +13,10 @@
 /* Length of the init segment in bytes. */
 #define CXIB_INIT_SEGMENT_SIZE		sizeof(struct hw_initial_seg)
 
+/* The field nic_interface: its third bit has a name of its own. */
+#define CXIB_NIC_INTERFACE_MASK		(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | \
+					 HW_INITIAL_SEG_MASK_NIC_INTERFACE)
+
 /* The only supported command interface revision. */
 #define CXIB_COMMAND_REVISION		5
 

@@ -13,6 +13,7 @@ import subprocess
 import unittest
 
 import guest
+from control import control, until
 from guest import MELLANOX, driver_of, find_devices
 from hca import DEBUGFS, HcaTest, driver_interrupts, interrupts
 
@@ -21,10 +22,44 @@ VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
 MAX_COMMANDS = 150
+COMMAND, BUS_MASTER = 4, 1 << 2
+"""A register of PCI's configuration space, and its bit that lets a function access memory."""
 
 
 def interrupt_file(number: int, name: str) -> str:
     return pathlib.Path(f"/proc/irq/{number}/{name}").read_text().strip()
+
+
+@unittest.skipIf(REFUSED or VIRTUAL, "the HCAs of this guest are refused, or virtual as another guest's are not")
+class FailedReset(HcaTest):
+    """Which addresses an HCA has is unknown then."""
+
+    def forbid_resets(self, hca: pathlib.Path) -> None:
+        guest.write_attribute(hca / "reset_method", "\n")
+        self.addCleanup(guest.write_attribute, hca / "reset_method", "default")
+
+    def assert_is_not_started(self, hca: pathlib.Path) -> None:
+        self.assertNotEqual(guest.bind_error(hca), "")
+        self.assert_logged(rf"{hca.name}: cannot reset the device: error -\d+")
+        self.assertFalse((hca / "config").read_bytes()[COMMAND] & BUS_MASTER)
+
+    def test_hca_is_not_started_by_another_instance_of_the_module(self) -> None:
+        hca = self.hcas[0]
+        self.assertEqual(guest.bind_error(hca), "")
+        self.forbid_resets(hca)
+        control("health", "fatal", "1", "@hca0")
+        until(lambda: "automatic recovery skipped or failed" in self.new_messages(), "the recovery fails")
+        control("health", "clear", "@hca0")
+        guest.unbind(hca)
+
+        guest.unload()
+        guest.load()
+        self.log_before = guest.kernel_log()
+        self.assert_is_not_started(hca)
+
+        guest.write_attribute(hca / "reset_method", "default")
+        self.assertEqual(guest.bind_error(hca), "")
+        self.assert_logged(rf"{hca.name}: device was left running, resetting it")
 
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
