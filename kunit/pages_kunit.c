@@ -239,6 +239,68 @@ static void pages_reclaim_unknown_page_returns_ebadmsg(struct kunit *test)
 	expect_pages(test, 0);
 }
 
+/* log2 of a page of the host: 4 KiB as those of firmware, 16 KiB, 64 KiB. */
+static const u32 host_pages[] = { 12, 14, 16 };
+
+static void describe_host_page(const u32 *log_size, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%lu KiB", BIT(*log_size - 10));
+}
+
+KUNIT_ARRAY_PARAM(host_page, host_pages, describe_host_page);
+
+/* Not a multiple of the 16 firmware pages in 64 KiB. */
+#define SHARED	37
+#define FREED	20
+
+/* As many pages as firmware pages need that share them: each has 1, 4 or 16. */
+static u32 host_pages_of(const struct fixture *fixture, u32 count)
+{
+	return DIV_ROUND_UP(count, 1U << (fixture->pages.log_host_page - 12));
+}
+
+static void host_page_is_shared_by_firmware_pages(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->pages.log_host_page = *(const u32 *)test->param_value;
+	request(fixture, SHARED);
+	expect_pages(test, SHARED);
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, host_pages_of(fixture, SHARED));
+
+	request(fixture, -FREED);
+	expect_pages(test, SHARED - FREED);
+	KUNIT_EXPECT_LE(test, fixture->pages.mapped, host_pages_of(fixture, SHARED));
+	/* What was freed is used again, before another page is mapped. */
+	request(fixture, FREED);
+	expect_pages(test, SHARED);
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, host_pages_of(fixture, SHARED));
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	expect_pages(test, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, 0);
+}
+
+static void host_page_with_rejected_page_is_kept(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->pages.log_host_page = *(const u32 *)test->param_value;
+	fixture->hca->boot_pages = 1;
+	/* The first command is the query of the demand. */
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	request(fixture, SHARED);
+	expect_pages(test, SHARED);
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, host_pages_of(fixture, SHARED + 1));
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 1);
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, 0);
+}
+
 static struct kunit_case pages_cases[] = {
 	KUNIT_CASE_PARAM(pages_supply_and_reclaim_match_demand, demand_gen_params),
 	KUNIT_CASE(page_request_changes_count),
@@ -254,6 +316,8 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE(pages_supply_negative_demand_is_ignored),
 	KUNIT_CASE(pages_reclaim_unreturned_returns_ebusy),
 	KUNIT_CASE(pages_reclaim_unknown_page_returns_ebadmsg),
+	KUNIT_CASE_PARAM(host_page_is_shared_by_firmware_pages, host_page_gen_params),
+	KUNIT_CASE_PARAM(host_page_with_rejected_page_is_kept, host_page_gen_params),
 	{}
 };
 

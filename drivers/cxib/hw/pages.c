@@ -7,6 +7,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/seq_file.h>
@@ -27,10 +28,22 @@
 #define RECLAIM_LIMIT_MS	5000
 #define RECLAIM_PERIOD_MS	20
 
+/**
+ * struct cxib_page - a mapped page of the host
+ *
+ * Where it is larger than those of firmware, it has several of them, in any state.
+ * @page: the page
+ * @dma: DMA address
+ * @used: bit n: firmware holds its nth firmware page, or has rejected it
+ * @quarantined: bit n: firmware has rejected the page; a subset of @used
+ * @node: entry in the list of pages that are not full; empty: full
+ */
 struct cxib_page {
 	struct page *page;
 	dma_addr_t dma;
-	bool is_quarantined;
+	u64 used;
+	u64 quarantined;
+	struct list_head node;
 };
 
 static struct device *device_of(struct cxib_pages *pages)
@@ -47,41 +60,63 @@ static void request_work_fn(struct work_struct *work);
  */
 void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
 {
-	*pages = (struct cxib_pages){ .queue = queue };
+	*pages = (struct cxib_pages){ .queue = queue, .log_host_page = PAGE_SHIFT };
 	mutex_init(&pages->lock);
 	xa_init(&pages->held);
+	INIT_LIST_HEAD(&pages->partial);
 	spin_lock_init(&pages->request_lock);
 	INIT_WORK(&pages->work, request_work_fn);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_init);
 
-static void free_page_of(struct cxib_pages *pages, struct cxib_page *entry)
+static size_t host_page_size(const struct cxib_pages *pages)
 {
-	dma_unmap_page(device_of(pages), entry->dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	__free_page(entry->page);
-	kfree(entry);
+	return BIT(pages->log_host_page);
 }
 
-static struct cxib_page *map_page(struct cxib_pages *pages)
+static unsigned int host_page_order(const struct cxib_pages *pages)
+{
+	return pages->log_host_page - PAGE_SHIFT;
+}
+
+/* @used of a page all of whose firmware pages are in use. */
+static u64 full_mask(const struct cxib_pages *pages)
+{
+	/* 64 KiB is the largest host page in use, 256 KiB the largest that exists: 64 bits. */
+	return GENMASK_ULL(BIT(pages->log_host_page - LOG_DEVICE_PAGE) - 1, 0);
+}
+
+static void free_host_page(struct cxib_pages *pages, struct cxib_page *host)
+{
+	dma_unmap_page(device_of(pages), host->dma, host_page_size(pages), DMA_BIDIRECTIONAL);
+	__free_pages(host->page, host_page_order(pages));
+	list_del(&host->node);
+	kfree(host);
+	pages->mapped--;
+}
+
+static struct cxib_page *map_host_page(struct cxib_pages *pages)
 {
 	struct device *dev = device_of(pages);
-	struct cxib_page *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	struct cxib_page *host = kzalloc(sizeof(*host), GFP_KERNEL);
 
-	if (!entry)
+	if (!host)
 		return NULL;
-	entry->page = alloc_pages_node(dev_to_node(dev), GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
-				       0);
-	if (!entry->page)
-		goto free_entry;
-	entry->dma = dma_map_page(dev, entry->page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	if (dma_mapping_error(dev, entry->dma))
+	host->page = alloc_pages_node(dev_to_node(dev), GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
+				      host_page_order(pages));
+	if (!host->page)
+		goto free_host;
+	host->dma = dma_map_page(dev, host->page, 0, host_page_size(pages), DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, host->dma))
 		goto free_page;
-	return entry;
+	INIT_LIST_HEAD(&host->node);
+	pages->mapped++;
+	return host;
 
 free_page:
-	__free_page(entry->page);
-free_entry:
-	kfree(entry);
+	__free_pages(host->page, host_page_order(pages));
+free_host:
+	kfree(host);
 	return NULL;
 }
 
@@ -91,57 +126,96 @@ free_entry:
  */
 static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
 {
-	struct cxib_page *entry = map_page(pages);
+	struct cxib_page *host = map_host_page(pages);
 	struct cxib_page *at_zero;
 
-	if (!entry || entry->dma)
-		return entry;
-	at_zero = entry;
-	entry = map_page(pages);
-	free_page_of(pages, at_zero);
-	return entry;
+	if (!host || host->dma)
+		return host;
+	at_zero = host;
+	host = map_host_page(pages);
+	free_host_page(pages, at_zero);
+	return host;
+}
+
+/* A page with room: one in part use, or a new one. */
+static struct cxib_page *find_room(struct cxib_pages *pages)
+{
+	struct cxib_page *host;
+
+	lockdep_assert_held(&pages->lock);
+
+	host = list_first_entry_or_null(&pages->partial, struct cxib_page, node);
+	if (host)
+		return host;
+	host = map_nonzero_page(pages);
+	if (host)
+		list_add(&host->node, &pages->partial);
+	return host;
+}
+
+/* Does not use the nth firmware page any more. A page without any in use is freed. */
+static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
+{
+	host->used &= ~BIT_ULL(n);
+	host->quarantined &= ~BIT_ULL(n);
+	if (!host->used)
+		free_host_page(pages, host);
+	else if (list_empty(&host->node))
+		list_add(&host->node, &pages->partial);
 }
 
 static int add_page(struct cxib_pages *pages, __be64 *address)
 {
-	struct cxib_page *entry = map_nonzero_page(pages);
+	struct cxib_page *host = find_room(pages);
+	dma_addr_t dma;
+	unsigned int n;
 	int err;
 
 	lockdep_assert_held(&pages->lock);
 
-	if (!entry)
+	if (!host)
 		return -ENOMEM;
-	err = xa_insert(&pages->held, entry->dma >> LOG_DEVICE_PAGE, entry, GFP_KERNEL);
+	n = __ffs64(~host->used);
+	dma = host->dma + n * DEVICE_PAGE;
+	err = xa_insert(&pages->held, dma >> LOG_DEVICE_PAGE, host, GFP_KERNEL);
 	if (err) {
-		free_page_of(pages, entry);
+		release(pages, host, n);
 		return err;
 	}
-	*address = cpu_to_be64(entry->dma);
+	host->used |= BIT_ULL(n);
+	if (host->used == full_mask(pages))
+		list_del_init(&host->node);
+	*address = cpu_to_be64(dma);
 	pages->count++;
 	return 0;
 }
 
-/* Returns the page that firmware holds at @address; NULL if it holds none there. */
+static unsigned int index_of(const struct cxib_page *host, u64 address)
+{
+	return (address - host->dma) >> LOG_DEVICE_PAGE;
+}
+
+/* Returns the page in which firmware holds a page at @address; NULL if it holds none there. */
 static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 {
-	struct cxib_page *entry = NULL;
+	struct cxib_page *host = NULL;
 
 	lockdep_assert_held(&pages->lock);
 
 	if (!(address & (DEVICE_PAGE - 1)))
-		entry = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
-	return entry && !entry->is_quarantined ? entry : NULL;
+		host = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
+	return host && !(host->quarantined & BIT_ULL(index_of(host, address))) ? host : NULL;
 }
 
 /* Returns false if firmware holds no page at @address. */
 static bool remove_page(struct cxib_pages *pages, u64 address)
 {
-	struct cxib_page *entry = find_page(pages, address);
+	struct cxib_page *host = find_page(pages, address);
 
-	if (!entry)
+	if (!host)
 		return false;
 	xa_erase(&pages->held, address >> LOG_DEVICE_PAGE);
-	free_page_of(pages, entry);
+	release(pages, host, index_of(host, address));
 	pages->count--;
 	return true;
 }
@@ -163,7 +237,10 @@ static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		find_page(pages, be64_to_cpu(addresses[i]))->is_quarantined = true;
+		u64 address = be64_to_cpu(addresses[i]);
+		struct cxib_page *host = find_page(pages, address);
+
+		host->quarantined |= BIT_ULL(index_of(host, address));
 		pages->count--;
 		pages->quarantined++;
 	}
@@ -513,12 +590,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pages_reclaim);
  */
 u32 cxib_pages_free(struct cxib_pages *pages)
 {
-	struct cxib_page *entry;
+	struct cxib_page *host;
 	unsigned long number;
 	u32 count = pages->count;
 
-	xa_for_each(&pages->held, number, entry)
-		free_page_of(pages, entry);
+	xa_for_each(&pages->held, number, host)
+		release(pages, host, index_of(host, (u64)number << LOG_DEVICE_PAGE));
 	xa_destroy(&pages->held);
 	pages->count = 0;
 	pages->quarantined = 0;
@@ -532,9 +609,9 @@ static int pages_show(struct seq_file *file, void *unused)
 
 	mutex_lock(&pages->lock);
 	seq_printf(file,
-		   "held: %u\nquarantined: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\n",
+		   "held: %u\nquarantined: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\nhost pages: %u\n",
 		   pages->count, pages->quarantined, pages->peak, CXIB_PAGES_LIMIT, pages->given,
-		   pages->taken, pages->failed);
+		   pages->taken, pages->failed, pages->mapped);
 	mutex_unlock(&pages->lock);
 	return 0;
 }

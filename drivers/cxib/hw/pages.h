@@ -6,6 +6,7 @@
 #ifndef CXIB_HW_PAGES_H
 #define CXIB_HW_PAGES_H
 
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -23,7 +24,10 @@ struct dentry;
  * struct cxib_pages - the pages of one device
  * @queue: command queue of the device
  * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
- * @held: struct cxib_page by page number: pages that firmware holds or has rejected
+ * @log_host_page: log2 of the size of the host's pages; at most 18
+ * @held: struct cxib_page by number of a firmware page: those that firmware holds or has rejected
+ * @partial: list of struct cxib_page with room for further firmware pages
+ * @mapped: number of pages of the host
  * @count: number of pages that firmware holds
  * @quarantined: number of pages that it has rejected; they are not freed before bus mastering is
  *	cleared
@@ -39,7 +43,10 @@ struct dentry;
 struct cxib_pages {
 	struct cxib_command_queue *queue;
 	struct mutex lock; /* accounting */
+	unsigned int log_host_page;
 	struct xarray held;
+	struct list_head partial;
+	u32 mapped;
 	u32 count;
 	u32 quarantined;
 	u32 peak;
