@@ -5,6 +5,7 @@
  * After a fatal error the device is stopped and restarted. Its users have released it by then:
  * they received IB_EVENT_DEVICE_FATAL and their WRs were flushed.
  */
+#include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/pci.h>
@@ -206,6 +207,7 @@ void cxib_device_shut_down(struct cxib_device *device)
 	if (device->is_up)
 		cxib_hw_shut_down(&device->hw);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_shut_down);
 
 /* The recovery work polls for it, so that the device can be unbound meanwhile. */
 static int wait_for_return(struct cxib_device *device)
@@ -250,6 +252,7 @@ int cxib_device_restart(struct cxib_device *device)
 		return wait_for_return(device);
 	return start_and_log(device);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_restart);
 
 /* The stop could not reset the function, which may still know stale DMA addresses. */
 static void restart_returned(struct cxib_device *device)
@@ -304,3 +307,4 @@ void cxib_device_recovery_fn(struct work_struct *work)
 		cxib_device_report_health(device);
 	device_unlock(dev);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_recovery_fn);
