@@ -216,6 +216,51 @@ static void destroy_refused_for_kernel_switches_dma_off(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
+static void discard(struct fixture *fixture, struct ib_ucontext *context,
+		    struct cxib_pinned *pinned, int err)
+{
+	const struct cxib_destroy destroy = cxib_destroy_object(HW_CMD_DESTROY_CQ, UID, NUMBER);
+
+	cxib_discard_object(ibdev_of(fixture), context, &destroy, pinned, err);
+}
+
+/* The process that has asked for the object gets the error of its creation, no other. */
+static void discard_refused_keeps_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_pinned pinned = some_page();
+
+	discard(fixture, &fixture->context, &pinned, -EBUSY);
+	KUNIT_EXPECT_NULL(test, pinned.dbr_page);
+	KUNIT_EXPECT_EQ(test, 0, fixture->released);
+	KUNIT_EXPECT_TRUE(test, has_leftovers(fixture, &fixture->context));
+	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
+	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	KUNIT_EXPECT_EQ(test, 1, fixture->released);
+	cxib_leftovers_end(ibdev_of(fixture));
+}
+
+static void discard_leaves_memory_to_caller(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_pinned pinned = some_page();
+
+	discard(fixture, &fixture->context, &pinned, 0);
+	KUNIT_EXPECT_NOT_NULL(test, pinned.dbr_page);
+	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->context));
+	cxib_leftovers_end(ibdev_of(fixture));
+}
+
+static void discard_refused_for_kernel_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	discard(fixture, NULL, NULL, -EBUSY);
+	KUNIT_EXPECT_TRUE(test, is_fatal(fixture));
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+	cxib_leftovers_end(ibdev_of(fixture));
+}
+
 /* The caller frees the memory itself, which DMA cannot reach any more. */
 static void destroy_on_fatal_device_leaves_memory_to_caller(struct kunit *test)
 {
@@ -584,6 +629,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_refused_while_creation_is_open_returns_error),
 	KUNIT_CASE(destroy_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_refused_for_kernel_switches_dma_off),
+	KUNIT_CASE(discard_refused_keeps_memory),
+	KUNIT_CASE(discard_leaves_memory_to_caller),
+	KUNIT_CASE(discard_refused_for_kernel_switches_dma_off),
 	KUNIT_CASE(destroy_on_fatal_device_leaves_memory_to_caller),
 	KUNIT_CASE(destroy_timed_out_is_never_repeated),
 	KUNIT_CASE(destroy_with_bad_output_is_never_repeated),

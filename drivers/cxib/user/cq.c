@@ -142,7 +142,7 @@ static int create_hw(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_
 	if (!err)
 		err = cxib_cq_publish(cq);
 	if (err)
-		cxib_cq_abort(cq);
+		cxib_cq_abort(cq, udata);
 	return err;
 }
 

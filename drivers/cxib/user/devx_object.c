@@ -174,20 +174,37 @@ static void unpublish(struct cxib_devx_object *object)
 			 index_of(identity->kind, identity->number));
 }
 
-static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
+static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy *destroy)
 {
-	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
 	struct hw_general_obj_in_cmd_hdr in;
 	struct hw_general_obj_out_cmd_hdr out;
-	struct cxib_destroy destroy = { .in_length = sizeof(in), .out_length = sizeof(out) };
-	int err;
 
 	cxib_devx_build_destroy(&object->identity, &in);
 	hw_general_obj_in_cmd_hdr_set_uid(&in, object->context->uid);
-	memcpy(destroy.in, &in, sizeof(in));
-	err = cxib_leftovers_check(ibdev, &object->context->ib, &destroy) ?:
-	      cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
-	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);
+	*destroy = (struct cxib_destroy){ .in_length = sizeof(in), .out_length = sizeof(out) };
+	memcpy(destroy->in, &in, sizeof(in));
+	return cxib_leftovers_check(to_ibdev(object->context->ib.device), &object->context->ib,
+				    destroy) ?:
+	       cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
+}
+
+static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
+{
+	struct cxib_destroy destroy;
+	int err = execute_destroy(object, &destroy);
+
+	return cxib_finish_user_destroy(to_ibdev(object->context->ib.device), udata, &destroy,
+					NULL, err);
+}
+
+/* User space does not know the object yet. */
+static void discard(struct cxib_devx_object *object)
+{
+	struct ib_ucontext *context = &object->context->ib;
+	struct cxib_destroy destroy;
+	int err = execute_destroy(object, &destroy);
+
+	cxib_discard_object(to_ibdev(context->device), context, &destroy, NULL, err);
 }
 
 static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
@@ -201,7 +218,7 @@ static int create_in_device(struct cxib_devx_object *object, void *in, size_t in
 	cxib_devx_get_obj_id(out, out_length, &object->identity);
 	err = publish(object);
 	if (err)
-		destroy_in_device(object, NULL);
+		discard(object);
 	return err;
 }
 

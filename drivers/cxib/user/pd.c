@@ -20,7 +20,7 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struc
 		return err;
 	err = xa_insert(&context->domains, pd->pdn, pd, GFP_KERNEL);
 	if (err)
-		cxib_dealloc_pd_kernel(ib, NULL);
+		cxib_abort_pd(pd, udata);
 	return err;
 }
 

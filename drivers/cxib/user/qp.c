@@ -179,7 +179,7 @@ static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, str
 	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
 	int err;
 
-	err = cxib_qp_create_hw(qp, init);
+	err = cxib_qp_create_hw(qp, init, udata);
 	if (err)
 		return err;
 	if (qp->has_rq)

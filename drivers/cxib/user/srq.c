@@ -42,7 +42,7 @@ static int create_hw(struct cxib_srq *srq, struct ib_udata *udata)
 	if (!err)
 		err = cxib_srq_publish(srq);
 	if (err)
-		cxib_srq_abort(srq);
+		cxib_srq_abort(srq, udata);
 	return err;
 }
 

@@ -26,6 +26,31 @@ void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err)
 }
 
 /**
+ * cxib_discard_object() - handle the result of a command that destroys an object whose creation
+ *	has failed afterwards
+ * @ibdev: RDMA device
+ * @context: user context of the object; NULL: kernel object
+ * @destroy: the commands that destroy the object
+ * @pinned: what the device can access through it; NULL: nothing
+ * @err: result of the command
+ *
+ * The RDMA core does not know the object. If the command fails, an object of user space becomes a
+ * leftover, together with @pinned, which is zeroed; for one of the kernel the device becomes
+ * fatal, with DMA off. What @pinned still contains afterwards can be released.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_discard_object(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
+{
+	if (err && context)
+		cxib_leftovers_keep(ibdev, context, destroy, pinned, err);
+	else
+		cxib_finish_destroy(ibdev, err);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_discard_object);
+
+/**
  * cxib_udata_context() - the user context of a request
  * @udata: driver data of an attribute bundle; or NULL
  *

@@ -10,6 +10,8 @@ struct ib_ucontext;
 struct ib_udata;
 
 void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err);
+void cxib_discard_object(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err);
 struct ib_ucontext *cxib_udata_context(struct ib_udata *udata);
 int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 			     const struct cxib_destroy *destroy, struct cxib_pinned *pinned,

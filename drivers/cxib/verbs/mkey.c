@@ -70,12 +70,9 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	const struct cxib_destroy destroy = cxib_mkey_destroy(key);
-	int err = cxib_cmd_destroy_mkey(commands_of(ibdev), key);
 
-	if (err && pd->uobject)
-		cxib_leftovers_keep(ibdev, pd->uobject->context, &destroy, NULL, err);
-	else
-		cxib_finish_destroy(ibdev, err);
+	cxib_discard_object(ibdev, pd->uobject ? pd->uobject->context : NULL, &destroy, NULL,
+			    cxib_cmd_destroy_mkey(commands_of(ibdev), key));
 }
 
 /**

@@ -8,6 +8,23 @@
 #include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
+/**
+ * cxib_abort_pd() - deallocate a PD that nothing can refer to yet
+ * @pd: PD of user space without an mkey
+ * @udata: driver data of the request that has allocated it
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_abort_pd(struct cxib_pd *pd, struct ib_udata *udata)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(pd->ib.device);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DEALLOC_PD, pd->uid, pd->pdn);
+
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, NULL,
+			    cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
+}
+
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
@@ -22,8 +39,7 @@ int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 	response.pdn = pd->pdn;
 	err = ib_copy_to_udata(udata, &response, min(sizeof(response), udata->outlen));
 	if (err)
-		cxib_finish_destroy(ibdev,
-				    cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
+		cxib_abort_pd(pd, udata);
 	return err;
 }
 

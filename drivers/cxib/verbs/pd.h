@@ -29,6 +29,7 @@ static inline struct cxib_pd *to_pd(struct ib_pd *ib)
 	return container_of(ib, struct cxib_pd, ib);
 }
 
+void cxib_abort_pd(struct cxib_pd *pd, struct ib_udata *udata);
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
 int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
 int cxib_pd_create_dma_mkey(struct ib_pd *ib);

@@ -6,6 +6,7 @@ Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 """
 
 import contextlib
+import errno
 import os
 import pathlib
 import traceback
@@ -13,19 +14,23 @@ import unittest
 from collections.abc import Callable
 
 import guest
+import raw_verbs
 from control import control, until
 from pyverbs import enums
 from pyverbs.cq import CQ
-from pyverbs.device import Context
+from pyverbs.device import AllocDmAttr, Context, DM
 from pyverbs.mr import MR, MW
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
+from test_device_commands import PAGE, queue_pair
 
 SIZE = 1 << 20
 REFUSED = "status=BAD_RESOURCE_STATE"
+UNMAPPED = 64
+"""An address in the first page, which no program has."""
 
 COMMANDS = ("DESTROY_QP", "2RST_QP", "DESTROY_CQ", "DESTROY_RMP", "DESTROY_MKEY", "DEALLOC_PD", "DEALLOC_UAR",
             "DESTROY_UCTX")
@@ -47,6 +52,54 @@ class Program:
         wanted = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=self.completions, rcq=self.completions, cap=capacity)
         self.queue = QP(self.domain, wanted)
         self.queue.to_init(QPAttr(port_num=1))
+
+
+def open_raw(name: str, flags: int = 0) -> raw_verbs.Device:
+    device = raw_verbs.Device(name)
+    device.make_basics(flags)
+    return device
+
+
+def make_xrc(name: str) -> object:
+    device = open_raw(name)
+    return device, device.create_xrc_srq(device.create_cq(), device.open_xrcd())
+
+
+def make_tags(name: str) -> object:
+    device = open_raw(name)
+    return device, device.create_tagged_srq(device.create_cq())
+
+
+def make_target(name: str) -> object:
+    """Of dynamic connections; the device has it when it is ready to receive."""
+    device = open_raw(name)
+    target = device.create_target(device.create_cq(), device.create_srq())
+    device.modify_qp(target, raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS, raw_verbs.INIT)
+    device.modify_qp(target, raw_verbs.QP_AV | raw_verbs.QP_PATH_MTU | raw_verbs.QP_MIN_RNR_TIMER, raw_verbs.RTR)
+    return device
+
+
+def make_by_commands(name: str) -> object:
+    """A QP of DEVX in memory of DEVX."""
+    device = open_raw(name, raw_verbs.CONTEXT_WITH_COMMANDS)
+    device.create_cq()
+    _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+    device.create_object(queue_pair(device, memory))
+    return device
+
+
+def make_device_memory(name: str) -> object:
+    context = Context(name=name)
+    return context, DM(context, AllocDmAttr(length=64))
+
+
+OTHERS: dict[str, Callable[[str], object]] = {
+    "DESTROY_XRC_SRQ": make_xrc, "DEALLOC_XRCD": make_xrc, "DESTROY_XRQ": make_tags,
+    "DRAIN_DCT": make_target, "DESTROY_DCT": make_target,
+    "DESTROY_QP": make_by_commands, "DESTROY_UMEM": make_by_commands,
+    "DEALLOC_MEMIC": make_device_memory,
+}
+"""The commands that destroy other kinds of objects, and programs that have them."""
 
 
 class RefusedDestroys(RecoveryTest):
@@ -84,16 +137,25 @@ class RefusedDestroys(RecoveryTest):
         for command in commands:
             trouble("fault", f"command {command} {REFUSED}")
 
+    def assert_is_kept_for_later(self, command: str, make: Callable[[str], object]) -> None:
+        self.refuse(command)
+        self.run_program(make)
+        self.assertGreater(self.count(), 0)
+        self.assertIn(command.lower(), "\n".join(self.leftovers()))
+        control("faults", "clear")
+        until(self.has_none_left, "all are destroyed as further programs end")
+        self.assertEqual(self.objects(), self.before)
+
+    def test_objects_of_other_kinds_are_destroyed_when_firmware_gives_in(self) -> None:
+        for command, make in OTHERS.items():
+            with self.subTest(command):
+                self.assert_is_kept_for_later(command, make)
+        self.assertEqual(self.failures(), 0)
+
     def test_objects_are_destroyed_when_firmware_gives_in(self) -> None:
         for command in COMMANDS:
             with self.subTest(command):
-                self.refuse(command)
-                self.run_program(Program)
-                self.assertGreater(self.count(), 0)
-                self.assertIn(command.lower(), "\n".join(self.leftovers()))
-                control("faults", "clear")
-                until(self.has_none_left, "all are destroyed as further programs end")
-                self.assertEqual(self.objects(), self.before)
+                self.assert_is_kept_for_later(command, Program)
         self.assertIn("objects of closed user contexts not destroyed, memory kept until reset: ", self.new_messages())
         self.assertEqual(self.failures(), 0)
 
@@ -135,6 +197,48 @@ class RefusedDestroys(RecoveryTest):
                      program.completions, program.domain, program.context):
             with contextlib.suppress(PyverbsRDMAError):
                 gone.close()
+
+    def fail_to_create(self, create: Callable[[raw_verbs.Device], object]) -> None:
+        """A program has no place for the response, which the driver writes when the device has the object. It goes on: the
+        creation fails for the reason that it has. Then it ends."""
+        device = raw_verbs.Device(self.device_name())
+        try:
+            device.make_basics()
+            with self.assertRaises(OSError) as caught:
+                create(device)
+            self.assertEqual(caught.exception.errno, errno.EFAULT)
+            self.assertEqual(self.count(), 0)
+            self.assertEqual(self.failures(), 0)
+        finally:
+            device.close()
+
+    def test_objects_whose_creation_has_failed_are_kept_as_well(self) -> None:
+        def without_response(create: Callable[[raw_verbs.Device], object]) -> Callable[[raw_verbs.Device], object]:
+            def act(device: raw_verbs.Device) -> object:
+                device.response_address = UNMAPPED
+                return create(device)
+            return act
+
+        def create_qp(device: raw_verbs.Device) -> object:
+            cq = device.create_cq()
+            device.response_address = UNMAPPED
+            return device.create_qp(cq)
+
+        creations: dict[str, Callable[[raw_verbs.Device], object]] = {
+            "DEALLOC_PD": without_response(raw_verbs.Device.allocate_pd),
+            "DESTROY_CQ": without_response(raw_verbs.Device.create_cq),
+            "DESTROY_RMP": without_response(raw_verbs.Device.create_srq),
+            "DESTROY_QP": create_qp,
+        }
+        for command, create in creations.items():
+            with self.subTest(command):
+                self.refuse(command)
+                self.fail_to_create(create)
+                self.assertIn(command.lower(), "\n".join(self.leftovers()))
+                control("faults", "clear")
+                until(self.has_none_left, "all are destroyed as further programs end")
+                self.assertEqual(self.objects(), self.before)
+        self.assertEqual(self.failures(), 0)
 
     def test_program_that_goes_on_gets_the_error(self) -> None:
         context = Context(name=self.device_name())

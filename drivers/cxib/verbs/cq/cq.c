@@ -137,12 +137,15 @@ int cxib_cq_publish(struct cxib_cq *cq)
 /**
  * cxib_cq_abort() - undo cxib_cq_create_hw()
  * @cq: CQ that is not published
+ * @udata: driver data of the request that has created it; NULL: kernel object
  */
-void cxib_cq_abort(struct cxib_cq *cq)
+void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
+	const struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_CQ, cq->uid, cq->cqn);
 
-	cxib_finish_destroy(ibdev,
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &cq->user.pinned,
 			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
@@ -190,7 +193,7 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 destroy_poll:
 	destroy_poll(ibdev, cq);
 abort:
-	cxib_cq_abort(cq);
+	cxib_cq_abort(cq, NULL);
 free_memory:
 	free_memory(ibdev, cq, err);
 	return err;

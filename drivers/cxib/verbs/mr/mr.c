@@ -128,6 +128,21 @@ static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pa
 }
 
 /*
+ * Destroys an mkey that a failed UMR may have enabled. Memory that another MR owns cannot be kept,
+ * so then the device becomes fatal if firmware refuses.
+ */
+static void discard(struct cxib_mr *mr, struct ib_pd *pd)
+{
+	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
+	struct cxib_pinned pinned = { .umem = mr->umem };
+
+	cxib_discard_object(ibdev, mr->umem ? pd->uobject->context : NULL, &destroy, &pinned,
+			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
+	mr->umem = pinned.umem;
+}
+
+/*
  * Creates an mkey without MTTs, which UMR WQEs write afterwards: a command with
  * millions of MTTs would exceed the device's limit and need as much kernel memory.
  */
@@ -150,8 +165,7 @@ static int create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct
 		goto free_entries;
 	err = write_pages(ibdev, mr->ib.lkey, pages, params, entries);
 	if (err)
-		cxib_finish_destroy(ibdev,
-				    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
+		discard(mr, pd);
 free_entries:
 	kfree(entries);
 	return err;
@@ -215,11 +229,9 @@ static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64
 	mr->access = access;
 	mr->umem = umem;
 	err = register_pages(mr, umem, ib, address);
-	if (err)
-		goto free_mr;
-	return &mr->ib;
-
-free_mr:
+	if (!err)
+		return &mr->ib;
+	umem = mr->umem;
 	kfree(mr);
 release_umem:
 	cxib_release_umem(to_ibdev(ib->device), umem, err);

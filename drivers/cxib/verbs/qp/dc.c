@@ -246,6 +246,7 @@ static void discard(struct cxib_qp *qp)
 static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
+	struct cxib_destroy destroy;
 	u32 dctn;
 	int err;
 
@@ -256,8 +257,9 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 	err = xa_insert_irq(&ibdev->qps, dctn, qp, GFP_KERNEL);
 	if (err) {
 		/* The number was not returned yet, so there is nothing to drain. */
-		cxib_finish_destroy(ibdev, cxib_cmd_destroy_dct(commands_of(ibdev),
-								cxib_qp_uid(qp), dctn));
+		destroy = destroy_of(qp);
+		leave(qp, &destroy,
+		      cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
 		clear_dctn(qp);
 		return err;
 	}

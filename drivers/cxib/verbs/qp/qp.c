@@ -399,15 +399,31 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	return err;
 }
 
+static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
+{
+	return cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+}
+
+/* Nothing can refer to the QP yet. */
+static void discard(struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_udata *udata)
+{
+	const struct cxib_destroy destroy = destroy_of(qp);
+
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &qp->user.pinned,
+			    cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
+}
+
 /**
  * cxib_qp_create_hw() - create a QP in the device and publish it
  * @qp: QP with sizes and memory
  * @init: attributes, with the actual cap
+ * @udata: driver data of the request; NULL: kernel object
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_qp(); -ENOMEM.
  */
-int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		      struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err;
@@ -418,9 +434,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		return err;
 	err = publish(ibdev, qp);
 	if (err)
-		cxib_finish_destroy(ibdev,
-				    cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp),
-							qp->qpn));
+		discard(ibdev, qp, udata);
 	return err;
 }
 
@@ -514,7 +528,7 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		if (err)
 			goto free_memory;
 	}
-	err = cxib_qp_create_hw(qp, init);
+	err = cxib_qp_create_hw(qp, init, NULL);
 	if (err)
 		goto stop_gsi;
 	return 0;
@@ -614,8 +628,7 @@ static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 			      struct ib_udata *udata)
 {
-	const struct cxib_destroy destroy =
-		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+	const struct cxib_destroy destroy = destroy_of(qp);
 	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 
 	if (err && qp->is_user)
@@ -629,8 +642,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
-	struct cxib_destroy destroy =
-		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+	struct cxib_destroy destroy = destroy_of(qp);
 	struct cxib_pinned pinned = qp->user.pinned;
 	int reset_error, err;
 

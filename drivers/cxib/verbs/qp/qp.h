@@ -309,7 +309,8 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context);
-int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		      struct ib_udata *udata);
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata);
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata);

@@ -205,11 +205,15 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 	spin_unlock_irq(&cq->lock);
 }
 
+static struct cxib_destroy destroy_of(const struct cxib_srq *srq)
+{
+	return cxib_destroy_object(type_of(srq)->destroy_opcode, uid_of(srq), srq->srqn);
+}
+
 static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *srq,
 			     struct ib_udata *udata, struct cxib_pinned *pinned)
 {
-	const struct cxib_destroy destroy =
-		cxib_destroy_object(type_of(srq)->destroy_opcode, uid_of(srq), srq->srqn);
+	const struct cxib_destroy destroy = destroy_of(srq);
 	int err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 		  type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
 
@@ -234,10 +238,15 @@ int cxib_srq_create_hw(struct cxib_srq *srq)
 /**
  * cxib_srq_abort() - undo cxib_srq_create_hw()
  * @srq: SRQ that is not published
+ * @udata: driver data of the request that has created it; NULL: kernel object
  */
-void cxib_srq_abort(struct cxib_srq *srq)
+void cxib_srq_abort(struct cxib_srq *srq, struct ib_udata *udata)
 {
-	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL, NULL);
+	struct cxib_ibdev *ibdev = to_ibdev(srq->ib.device);
+	const struct cxib_destroy destroy = destroy_of(srq);
+
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &srq->user.pinned,
+			    type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn));
 }
 
 static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
@@ -304,7 +313,7 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 	return 0;
 
 abort:
-	cxib_srq_abort(srq);
+	cxib_srq_abort(srq, NULL);
 free_memory:
 	free_memory(ibdev, srq, err);
 	return err;

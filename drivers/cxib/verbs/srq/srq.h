@@ -58,7 +58,7 @@ static inline struct cxib_srq *to_srq(struct ib_srq *ib)
 int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init);
 int cxib_srq_create_hw(struct cxib_srq *srq);
 int cxib_srq_publish(struct cxib_srq *srq);
-void cxib_srq_abort(struct cxib_srq *srq);
+void cxib_srq_abort(struct cxib_srq *srq, struct ib_udata *udata);
 int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init);
 int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata);
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
