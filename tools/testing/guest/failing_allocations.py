@@ -35,26 +35,27 @@ def available() -> bool:
     return (FAULTS / "failslab" / "require-start").exists()
 
 
-def texts() -> dict[str, tuple[int, int]]:
-    """Where the code of the driver, and of the function whose allocations are not counted, begins and ends in memory."""
+def texts(module: str) -> dict[str, tuple[int, int]]:
+    """Where the code of the module, and of the function whose allocations are not counted, begins and ends in memory."""
     # A kernel that checks itself has a quarter of a million symbols, and takes seconds for their list.
     symbols = pathlib.Path("/proc/kallsyms").read_bytes()
-    found = [(int(address, 16), name.decode(), module.decode())
-             for address, name, module in re.findall(rb"(?m)^(\w+) [tT] (\S+)\t\[(cxib|ib_core)\]$", symbols)]
-    driver = [address for address, _, module in found if module == "cxib"]
+    found = [(int(address, 16), name.decode(), owner.decode())
+             for address, name, owner in re.findall(rb"(?m)^(\w+) [tT] (\S+)\t\[(\w+)\]$", symbols)
+             if owner.decode() in (module, "ib_core")]
+    counted = [address for address, _, owner in found if owner == module]
     start = next(address for address, name, _ in found if name == REJECTED)
-    end = min(address for address, _, module in found if module == "ib_core" and address > start)
-    return {"driver": (min(driver), max(driver) + 1), "rejected": (start, end)}
+    end = min(address for address, _, owner in found if owner == "ib_core" and address > start)
+    return {"counted": (min(counted), max(counted) + 1), "rejected": (start, end)}
 
 
-def count_only(kind: str) -> None:
-    """From now on allocations of this kind are counted, if the driver asks for them, and nothing else."""
-    text = texts()
+def count_only(kind: str, module: str = "cxib") -> None:
+    """From now on allocations of this kind are counted, if the driver or another module asks for them, and nothing else."""
+    text = texts(module)
     for other in KINDS:
         directory = FAULTS / other
         if not directory.exists():
             continue
-        start, end = text["driver"] if other == kind else NOWHERE
+        start, end = text["counted"] if other == kind else NOWHERE
         reject_start, reject_end = text["rejected"]
         values = {"require-start": start, "require-end": end, "reject-start": reject_start, "reject-end": reject_end,
                   "stacktrace-depth": DEPTHS.get(other, 1), "probability": 0, "verbose": 0,

@@ -18,6 +18,10 @@ CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
 OPEN_XRCD, CREATE_XSRQ = 37, 39
 EXTENDED = 1 << 31
+XRC_REGISTRATION = 0x100B
+XRC_FIND, XRC_REGISTER, XRC_UNREGISTER = 0x1005, 0x1006, 0x1007
+XRC_HANDLE, XRC_DOMAIN, XRC_QPN, XRC_RESP_HANDLE, XRC_EVENTS = 0x1010, 0x1011, 0x1012, 0x1013, 0x1014
+"""Of rdma/cxib_user_ioctl_cmds.h."""
 IOCTL_CMD = 0xC0181B01
 DEVICE_OBJECT, DEVICE_GET_CONTEXT = 0, 3
 DRIVER_INPUT, DRIVER_OUTPUT = 0x1000, 0x1001
@@ -290,6 +294,25 @@ class Device:
     def create_tagged_srq(self, cq: int, **changes: int) -> int:
         """A shared receive queue of 15 requests and 7 tags; each field of the request can be changed."""
         return self.create_xrc_srq(cq, changes.pop("xrcd", 0), **({"type": SRQ_TAGGED, "tags": 7} | changes))
+
+    def create_xrc_target(self, cq: int, xrcd: int) -> int:
+        """An XRC_TGT queue pair, without memory of the program."""
+        return self.create_qp(cq, type=XRC_TGT, pd=xrcd, buffer=0, record=0, sq_count=0, rq_count=0, rq_shift=0)
+
+    def register_qp(self, xrcd: int, number: int) -> int:
+        """Registers an XRC_TGT queue pair."""
+        assert self.events is not None
+        return self.ioctl(XRC_REGISTRATION, XRC_REGISTER, (XRC_HANDLE, 0, 0), (XRC_DOMAIN, 0, xrcd), (XRC_QPN, 4, number),
+                          (XRC_EVENTS, 0, self.events))[0]
+
+    def find_registration(self, xrcd: int, number: int) -> int:
+        handle = ctypes.c_uint32()
+        self.ioctl(XRC_REGISTRATION, XRC_FIND, (XRC_DOMAIN, 0, xrcd), (XRC_QPN, 4, number),
+                   (XRC_RESP_HANDLE, 4, ctypes.addressof(handle)))
+        return handle.value
+
+    def unregister_qp(self, handle: int, xrcd: int, number: int) -> None:
+        self.ioctl(XRC_REGISTRATION, XRC_UNREGISTER, (XRC_HANDLE, 0, handle), (XRC_DOMAIN, 0, xrcd), (XRC_QPN, 4, number))
 
     def map(self, offset: int, protection: int = mmap.PROT_READ, pages: int = 1) -> mmap.mmap:
         """Maps pages of the device by their page offset."""

@@ -73,6 +73,12 @@ class XrcRegistrations(Programs):
     def test_registration_of_a_process_that_forked_ends_with_the_last_close(self) -> None:
         self.check("xrc_registration", "forked")
 
+    def test_registration_of_a_process_that_executes_another_program_ends(self) -> None:
+        self.check("xrc_registration", "executed")
+
+    def test_event_of_a_registrant_whose_file_of_events_is_closed_is_discarded(self) -> None:
+        self.check("xrc_registration", "closed-events")
+
     def test_registration_of_each_context_of_a_process_counts(self) -> None:
         self.check("xrc_registration", "two-contexts")
 

@@ -26,7 +26,9 @@ enum order {
 	EVENT,		/* the next one, within a minute: returns its type, or -1 */
 	ELEMENT,	/* of that event */
 	PENDING,	/* whether there is an event */
+	CLOSE_EVENTS,	/* closes its file of asynchronous events */
 	FORK,		/* leaves the device open in a child that does nothing */
+	EXECUTE,	/* another program, without an answer */
 };
 
 struct message {
@@ -155,7 +157,7 @@ static int64_t next_event(struct receiver *receiver)
 
 static int64_t leave_to_child(void)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_without_pages();
 
 	if (!pid)
 		for (;;)
@@ -184,7 +186,9 @@ static int64_t obey(struct receiver *receiver, struct message message)
 	case EVENT: return next_event(receiver);
 	case ELEMENT: return (uint32_t)receiver->event.element.port_num;
 	case PENDING: return is_pending(receiver, 0);
+	case CLOSE_EVENTS: return close(receiver->context->async_fd);
 	case FORK: return leave_to_child();
+	case EXECUTE: return execlp("sleep", "sleep", "600", NULL);
 	}
 	fail("no such order: %d", message.order);
 }
@@ -547,6 +551,37 @@ static void forked(void)
 	pass("a registration belongs to the open file");
 }
 
+/* The peer stays, its open files do not. */
+static void executed(void)
+{
+	const struct message message = { EXECUTE };
+	struct scene scene = {};
+
+	set_scene(&scene, 1);
+	EXPECT(&scene.peers[0], DESTROY, 0, 0);
+	if (write(scene.peers[0].socket, &message, sizeof(message)) != sizeof(message))
+		fail("the process has ended");
+	await_gone(scene.qpn);
+	if (kill(scene.peers[0].pid, SIGKILL))
+		fail("the other program is not there");
+	pass("a registration does not outlive execve()");
+}
+
+/* The file is gone, its registration is not. */
+static void closed_events(void)
+{
+	struct scene scene = {};
+
+	set_scene(&scene, PEERS - 1);
+	EXPECT(&scene.peers[0], DESTROY, 0, 0);
+	EXPECT(&scene.peers[0], CLOSE_EVENTS, 0, 0);
+	expect_delivery(&scene.sender, &scene.peers[0], scene.srqs[0], 1);
+	expect_event(&scene, &scene.peers[1], IBV_EVENT_COMM_EST);
+	expect_handles(scene.qpn, PEERS - 1, 0);
+	EXPECT(&scene.peers[0], UNREGISTER, scene.qpn, 0);
+	pass("events for a closed file are discarded");
+}
+
 /* Of one process: two domains, a receive QP in each, a PD, a completion channel; another context. */
 struct objects {
 	struct ibv_context *context;
@@ -807,6 +842,23 @@ static void opener(void)
 	pass("the last handle destroys the QP");
 }
 
+static void removed(void)
+{
+	struct objects o = make_objects();
+	char function[64];
+	uint32_t handle;
+
+	find_function(o.context, function, sizeof(function));
+	REFUSED(register_qp(o.file, o.domain, o.qpn, o.events), 0);
+	REFUSED(find_qp(o.file, o.domain, o.qpn, &handle), 0);
+	unbind(function);
+	REFUSED(register_qp(o.file, o.domain, o.qpn, o.events), EIO);
+	REFUSED(find_qp(o.file, o.domain, o.qpn, &handle), EIO);
+	REFUSED(unregister_handle(o.file, handle, o.domain, o.qpn), EIO);
+	bind_again(function);
+	pass("requests fail after the device is gone");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -821,12 +873,15 @@ static const struct {
 	{ "events", events },
 	{ "events-of-creator", events_of_creator },
 	{ "forked", forked },
+	{ "executed", executed },
+	{ "closed-events", closed_events },
 	{ "bad-requests", bad_requests },
 	{ "mismatches", mismatches },
 	{ "racing", racing },
 	{ "limited", limited },
 	{ "two-contexts", two_contexts },
 	{ "opener", opener },
+	{ "removed", removed },
 };
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #define CXIB_TESTING_XRC_REGISTRATION_H
 #include "verbs_pair.h"
 
+#include <limits.h>
 #include <rdma/cxib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl.h>
@@ -98,7 +99,44 @@ static uint32_t handle_of(struct ibv_xrcd *domain)
 	return private->handle;
 }
 
-static struct ibv_xrcd *open_domain(struct ibv_context *context, const char *path)
+/*
+ * A fork without the pages of devices that the process has mapped. The kernel (6.12) copies them with mmap_lock held and
+ * then takes the file's disassociation_lock, and takes the two the other way round when a device is removed.
+ */
+__attribute__((unused)) static pid_t fork_without_pages(void)
+{
+	FILE *maps = NEED(fopen("/proc/self/maps", "re"));
+	unsigned long start, end;
+	char line[512];
+
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "/dev/infiniband/") && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			MUST(madvise((void *)start, end - start, MADV_DONTFORK));
+	fclose(maps);
+	return fork();
+}
+
+/* The PCI function of a device, as sysfs calls it. */
+__attribute__((unused)) static void find_function(struct ibv_context *context, char *function, size_t size)
+{
+	char path[PATH_MAX], link[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/sys/class/infiniband/%s/device", ibv_get_device_name(context->device));
+	snprintf(function, size, "%s", strrchr(NEED(realpath(link, path)), '/') + 1);
+}
+
+/* Takes the device from its driver, and gives it back. */
+__attribute__((unused)) static void unbind(const char *function)
+{
+	put_file("/sys/bus/pci/drivers/cxib/unbind", function);
+}
+
+__attribute__((unused)) static void bind_again(const char *function)
+{
+	put_file("/sys/bus/pci/drivers/cxib/bind", function);
+}
+
+__attribute__((unused)) static struct ibv_xrcd *open_domain(struct ibv_context *context, const char *path)
 {
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 	struct ibv_xrcd_init_attr attr = {

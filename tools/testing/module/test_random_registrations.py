@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Registrations of XRC receive QPs while processes are killed, allocations fail and the device is removed.
+
+CXIB_REGISTRATIONS is how many processes, domains and rounds there are, CXIB_SEED what they do.
+The programs are those of cases/. The lab looks for leaked memory at the end.
+"""
+
+import errno
+import os
+import unittest
+
+import failing_allocations
+import raw_verbs
+import rdma
+from test_cases import Programs
+from test_user_space import ProgramTest
+
+SIZES = os.environ.get("CXIB_REGISTRATIONS", "8 64 100").split()
+SEED = os.environ.get("CXIB_SEED", "1")
+
+
+class Registrations(Programs):
+    def test_registration_of_a_removed_device_fails(self) -> None:
+        self.check("xrc_registration", "removed")
+
+    def test_registrations_at_random_leave_nothing(self) -> None:
+        self.check("xrc_random", SEED, *SIZES)
+
+
+@unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+class FailingRegistrations(ProgramTest):
+    """Each allocation of a registration fails once: there is none, and the next attempt succeeds."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.device = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(self.device.close)
+        self.device.make_basics()
+        self.xrcd = self.device.open_xrcd()
+        self.device.create_xrc_target(self.device.create_cq(), self.xrcd)
+        self.number = self.device.qp_number
+
+    def register(self) -> str:
+        try:
+            self.device.register_qp(self.xrcd, self.number)
+        except OSError as failure:
+            return os.strerror(failure.errno or 0)
+        return ""
+
+    def unregister(self) -> None:
+        self.device.unregister_qp(self.device.find_registration(self.xrcd, self.number), self.xrcd, self.number)
+
+    def assert_not_registered(self) -> None:
+        with self.assertRaises(OSError) as caught:
+            self.device.find_registration(self.xrcd, self.number)
+        self.assertEqual(caught.exception.errno, errno.ENOENT)
+
+    def fail_each(self, module: str) -> int:
+        """Returns how many registrations failed."""
+        failing_allocations.count_only("failslab", module)
+        total = failing_allocations.count(self.register)
+        self.unregister()
+        failed = 0
+        for number in range(1, total + 1):
+            with self.subTest(module=module, number=number, of=total):
+                error = failing_allocations.with_failure(number, self.register).error
+                if error:
+                    self.assertEqual(error, os.strerror(errno.ENOMEM))
+                    self.assert_not_registered()
+                    failed += 1
+                else:
+                    self.unregister()
+                self.assertEqual(self.register(), "")
+                self.unregister()
+        print(f"{module}: {total} allocations, {failed} registrations failed")
+        return failed
+
+    def test_allocation_of_the_driver_that_fails_leaves_no_registration(self) -> None:
+        # The registration and the QP handle; the array of registrations needs memory when its first entry does not fit.
+        self.assertGreaterEqual(self.fail_each("cxib"), 2)
+
+    def test_allocation_of_uverbs_that_fails_leaves_no_registration(self) -> None:
+        # One more: the uobject.
+        self.assertGreaterEqual(self.fail_each("ib_uverbs"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
