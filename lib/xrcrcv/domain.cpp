@@ -64,12 +64,20 @@ int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle) {
     return ENOTSUP;
 }
 
-bool has_registrations(const ibv_context& context) {
+int check_registrations(const ibv_context& context) {
     std::uint32_t registration = 0;
 
-    // ENOENT concerns the XRC domain. Drivers without the method fail with EPROTONOSUPPORT, others
-    // than those with the user space interface of mlx5_ib with EINVAL.
-    return find_registration({context, no_handle}, 0, registration) == ENOENT;
+    // ENOENT concerns the handle of the XRC domain. Drivers without the method fail with
+    // EPROTONOSUPPORT, others than those with the user space interface of mlx5_ib with EINVAL.
+    switch (const int error = find_registration({context, no_handle}, 0, registration)) {
+    case ENOENT:
+        return 0;
+    case EPROTONOSUPPORT:
+    case EINVAL:
+        return ENOSYS;
+    default:
+        return error;
+    }
 }
 
 } // namespace xrcrcv

@@ -24,8 +24,7 @@ struct Domain {
  */
 [[nodiscard]] int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle);
 
-/** Whether the driver of a device has registrations: it knows the method, and refuses the handle.
- */
-[[nodiscard]] bool has_registrations(const ibv_context& context);
+/** Checks that the driver of a device has registrations. ENOSYS: it has not; EIO: it is gone. */
+[[nodiscard]] int check_registrations(const ibv_context& context);
 
 } // namespace xrcrcv

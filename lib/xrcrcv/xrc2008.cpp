@@ -40,17 +40,20 @@ extern "C" {
         errno = EINVAL;
         return nullptr;
     }
-    // What programs open the XRC domain for is missing; so they learn it before they rely on it.
-    if (!xrcrcv_supported(context)) {
-        errno = ENOSYS;
-        return nullptr;
-    }
     ibv_xrcd_init_attr attr{
         .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
         .fd = fd,
         .oflags = oflag,
     };
-    return ibv_open_xrcd(context, &attr);
+    ibv_xrcd* const domain = ibv_open_xrcd(context, &attr);
+
+    // What programs open the XRC domain for is missing; so they learn it before they rely on it.
+    if (domain && !xrcrcv_supported(context)) {
+        (void)ibv_close_xrcd(domain);
+        errno = ENOSYS;
+        return nullptr;
+    }
+    return domain;
 }
 
 [[gnu::visibility("default")]] int ibv_close_xrc_domain(ibv_xrcd* d) {

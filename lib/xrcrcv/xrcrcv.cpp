@@ -31,8 +31,8 @@ int with_domain(const ibv_xrcd* xrcd, Function function) {
 
     if (!xrcd || !xrcd->context)
         return result_of(EINVAL);
-    if (!has_registrations(*xrcd->context))
-        return result_of(ENOSYS);
+    if (const int error = check_registrations(*xrcd->context))
+        return result_of(error);
     if (const int error = read_handle(*xrcd, handle))
         return result_of(error);
     return result_of(function(Domain{*xrcd->context, handle}));
@@ -77,7 +77,7 @@ int create_qp(const Domain& domain, std::uint32_t& qpn) {
 extern "C" {
 
 [[gnu::visibility("default")]] int xrcrcv_supported(ibv_context* context) {
-    return context && xrcrcv::has_registrations(*context) ? 1 : 0;
+    return context && xrcrcv::check_registrations(*context) == 0 ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] int xrcrcv_create(ibv_xrcd* xrcd, std::uint32_t* qpn) {

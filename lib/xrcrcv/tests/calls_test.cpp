@@ -88,6 +88,14 @@ TEST_F(Calls, device_of_another_kind_is_not_asked_for_anything) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
+TEST_F(Calls, device_that_is_gone_returns_so) {
+    const std::uint32_t qpn = created();
+
+    kernel_.is_gone = true;
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EIO, call); });
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 0);
+}
+
 TEST_F(Calls, support_query_leaves_errno_alone) {
     errno = 77;
     EXPECT_EQ(xrcrcv_supported(domain_.context()), 1);

@@ -98,6 +98,8 @@ int FakeKernel::execute(void* message) {
 }
 
 int FakeKernel::dispatch(Call& call) {
+    if (is_gone)
+        return EIO;
     if (call.header.object_id == UVERBS_OBJECT_DEVICE)
         return device(call);
     if (call.header.object_id == CXIB_OBJECT_XRC_REGISTRATION && has_registrations)

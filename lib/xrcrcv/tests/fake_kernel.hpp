@@ -36,6 +36,8 @@ public:
     std::uint32_t driver_id = 1;
     /** cxib has them, mlx5_ib does not. */
     bool has_registrations = true;
+    /** The device was removed. */
+    bool is_gone = false;
     /** Handles of XRC domains. */
     std::set<std::uint32_t> domains;
     /** Numbers of receive QPs, with the handle of their XRC domain. */

@@ -105,11 +105,6 @@ TEST_F(NamesOf2008, arguments_that_are_null_are_refused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(NamesOf2008, device_without_registrations_has_no_domains) {
-    kernel_.has_registrations = false;
-    expect_no_object(ENOSYS, [&] { return ibv_open_xrc_domain(domain_.context(), -1, O_CREAT); });
-}
-
 TEST(HeaderOf2008, members_share_their_places_with_those_of_today) {
     ibv_send_wr wr{};
     ibv_async_event event{};

@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, "/repo/tools/testing/xrcrcv")
 # pylint: disable=wrong-import-position
+import guest  # noqa: E402
 import rdma  # noqa: E402
 from agents import Agent, Failed  # noqa: E402
 
@@ -394,6 +395,27 @@ class Xrcrcv(Library):
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class Xrc2008(Library):
     library = "xrc2008"
+
+
+@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
+class XrcrcvRemoved(WithAgents):
+    """The last class: subnet managers do not use an HCA again that was taken from them."""
+
+    def test_calls_fail_after_the_device_was_removed(self) -> None:
+        hca = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
+        agents = []
+        for self.library in ("xrcrcv", "xrc2008"):
+            agent = self.member()
+            agents.append((agent, int(agent("create", 0))))
+        guest.unbind(hca)
+        for agent, qpn in agents:
+            for call in (("register", 0, qpn), ("unregister", 0, qpn), ("query", 0, qpn), ("init", 0, qpn), ("create", 0),
+                         ("domain", 1, self.other_file, "create")):
+                with self.subTest(agent=agent, call=call):
+                    self.assertEqual(agent.refusal(*call), "EIO")
+            agent.kill()
+        self.assertEqual(guest.bind_error(hca), "")
+        self.assertEqual(target_qps(), set())
 
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
