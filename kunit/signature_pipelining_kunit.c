@@ -261,7 +261,8 @@ static void sq_find_resume_follows_every_wrap(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, expected, resume);
 		}
 		KUNIT_EXPECT_EQ(test, -EIO, find_resume(fixture, starts[start] - 1, &resume));
-		KUNIT_EXPECT_EQ(test, -EIO, find_resume(fixture, starts[start] + RING + 1, &resume));
+		KUNIT_EXPECT_EQ(test, -EIO,
+				find_resume(fixture, starts[start] + RING + 1, &resume));
 	}
 }
 

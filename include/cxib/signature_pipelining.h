@@ -12,8 +12,9 @@
  *		(post transfer and response together with cxib_pipelined_wrs())
  *
  * Rules for the WRs of such a QP: the transfer is unsignaled; its response follows in the same
- * ib_post_send(), is signaled, and has IB_SEND_FENCE. When a response is complete, also a successful
- * one, ib_check_mr_status() must be called for each MR of its transfer before it is registered again.
+ * ib_post_send(), is signaled, and has IB_SEND_FENCE. When a response is complete, successfully or
+ * not, ib_check_mr_status() must be called for each MR of its transfer before the MR is registered
+ * again.
  */
 #ifndef CXIB_SIGNATURE_PIPELINING_H
 #define CXIB_SIGNATURE_PIPELINING_H
@@ -93,8 +94,8 @@ const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib
 static inline const struct cxib_signature_pipelining *
 cxib_signature_pipelining(struct ib_device *device)
 {
+	const struct cxib_signature_pipelining *(*find)(struct ib_device *device);
 	const struct cxib_signature_pipelining *table;
-	typeof(&cxib_find_signature_pipelining) find;
 
 	if (device->ops.driver_id != RDMA_DRIVER_MLX5)
 		return NULL;

@@ -242,7 +242,9 @@ static struct ib_mr *next_failed(struct ib_qp *ib, struct ib_sig_err *error)
 {
 	struct cxib_qp *qp = to_qp(ib);
 
-	return is_manual(qp) && is_collected(qp) ? cxib_take_failed_mr(qp->pipelining, error) : NULL;
+	if (!is_manual(qp) || !is_collected(qp))
+		return NULL;
+	return cxib_take_failed_mr(qp->pipelining, error);
 }
 
 static int cancel(struct ib_qp *ib, struct ib_cqe *cqe)

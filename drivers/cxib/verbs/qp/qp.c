@@ -864,7 +864,7 @@ static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-/* Returns whether the ULP gets the event from the work item of signature pipelining, or not at all. */
+/* Returns whether the work item of signature pipelining is to raise the event, if at all. */
 static bool take_stop(struct cxib_qp *qp)
 {
 	cxib_sq_stop(qp);
