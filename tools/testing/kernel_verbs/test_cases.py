@@ -18,7 +18,7 @@ ROUNDS = int(os.environ.get("KVERBS_ROUNDS", "2"))
 CHOSEN = re.compile(os.environ.get("KVERBS_CASES", ""))
 RANDOM = re.compile("(rc|uc|ud|arming|resizing)_")
 MEASURES = {"cost"}
-OTHERS = ("xrc_", "moderation_", "local_key_", "context_")
+OTHERS = ("xrc_", "moderation_", "local_key_", "context_", "pipelining_")
 """Of tests in other files."""
 
 

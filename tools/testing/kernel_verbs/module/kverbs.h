@@ -47,6 +47,8 @@ struct kverbs_settings {
 	u32 rounds;
 };
 
+struct kverbs_pair;
+
 /**
  * struct kverbs_spec - attributes of a pair of ends
  * @type: of the queue pairs
@@ -63,6 +65,7 @@ struct kverbs_settings {
  * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
  * @context: where it does
  * @options: polling context of cxib, in place of @context; NULL: none
+ * @prepare: called before the queue pairs leave RESET for the first time; NULL: not at all
  */
 struct kverbs_spec {
 	enum ib_qp_type type;
@@ -79,6 +82,7 @@ struct kverbs_spec {
 	bool core_polls;
 	enum ib_poll_context context;
 	const struct cxib_cq_options *options;
+	int (*prepare)(struct kverbs_pair *pair);
 };
 
 /**
@@ -160,6 +164,7 @@ extern const struct kverbs_case kverbs_cost_cases[];
 extern const struct kverbs_case kverbs_signature_cases[];
 extern const struct kverbs_case kverbs_moderation_cases[];
 extern const struct kverbs_case kverbs_context_cases[];
+extern const struct kverbs_case kverbs_pipelining_cases[];
 
 /* main.c */
 __printf(2, 3) int kverbs_fail(struct kverbs_report *report, const char *format, ...);

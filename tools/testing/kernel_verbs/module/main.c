@@ -42,6 +42,7 @@ static const struct kverbs_case *const suites[] = {
 	kverbs_signature_cases,
 	kverbs_moderation_cases,
 	kverbs_context_cases,
+	kverbs_pipelining_cases,
 };
 
 static void add_line(struct kverbs_report *to, const char *format, va_list values)

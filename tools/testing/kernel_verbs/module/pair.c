@@ -191,7 +191,8 @@ int kverbs_pair_create(struct kverbs_pair *pair, const struct kverbs_spec *spec,
 		if (err)
 			return kverbs_fail(report, "cannot make end %d: error %d", i, err);
 	}
-	return kverbs_connect(pair);
+	err = spec->prepare ? spec->prepare(pair) : 0;
+	return err ?: kverbs_connect(pair);
 }
 
 /**

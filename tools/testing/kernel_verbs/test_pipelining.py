@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signature pipelining for in-kernel ULPs: never a good response for bad data, and one response for each command.
+
+KVERBS_PIPELINING_SEEDS is how many seeds the random target is tried with, KVERBS_FIRST_SEED the first.
+"""
+
+import os
+import unittest
+
+from exerciser import UlpTest, cases
+
+SEEDS = int(os.environ.get("KVERBS_PIPELINING_SEEDS", "20"))
+FIRST_SEED = int(os.environ.get("KVERBS_FIRST_SEED", "1"))
+RANDOM = "pipelining_random"
+
+
+class Pipelining(UlpTest):
+    def test_single_cases_are_right(self) -> None:
+        for name in cases():
+            if name.startswith("pipelining_") and name != RANDOM:
+                self.assert_right(name)
+
+    def test_random_targets_never_lie(self) -> None:
+        for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
+            self.assert_right(RANDOM, seed)
+
+
+if __name__ == "__main__":
+    unittest.main()
