@@ -8,6 +8,7 @@
 #include "fabric/tests/fixtures.hpp"
 #include "subnet_manager/subnet_manager.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -80,6 +81,7 @@ public:
     bool is_silent = false; ///< SMPs have no response
     std::optional<RemoteManager> info;
     bool invents_nodes = false; ///< every SMP reaches another switch, whose ports are all active
+    std::function<void(Mad&)> changes_reply; ///< what its software makes of responses to SMPs
     std::vector<std::uint64_t> sm_info_sets; ///< attribute modifiers
     std::vector<RecordingClient::Arrival> arrivals;
     std::vector<PortEvent> events;
@@ -97,6 +99,8 @@ private:
             fabric::receive_step(smp, node).action != fabric::RouteStep::Action::deliver)
             return;
         auto reply = reply_to(smp);
+        if (reply && changes_reply)
+            changes_reply(*reply);
         if (!reply || fabric::send_step(*reply, node).action != fabric::RouteStep::Action::forward)
             return;
         port.send(fabric::subnet_management_packet(*reply, fabric::permissive_lid,
