@@ -437,17 +437,11 @@ static unsigned int scheduler_calls(struct kunit *test, struct fake_queue_pair *
 	return num_queued;
 }
 
-/* The scheduler's part of the CQ is its own affair: only whether it has one is looked at. */
-static struct cxib_poll_cq *any_poll_cq(void)
-{
-	return (struct cxib_poll_cq *)core_wc;
-}
-
 static void completion_event_scheduler_accepts_calls_no_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
 
-	fake->cq.poll = any_poll_cq();
+	fake->cq.is_scheduled = true;
 	queue_result = true;
 	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
 	expect_events(test, 0, 0);
@@ -460,13 +454,13 @@ static void completion_event_scheduler_declines_calls_handler(struct kunit *test
 {
 	struct fake_queue_pair *fake = create(test, CORE);
 
-	fake->cq.poll = any_poll_cq();
+	fake->cq.is_scheduled = true;
 	queue_result = false;
 	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
 	expect_events(test, 1, 0);
 }
 
-static void completion_event_of_cq_unknown_to_scheduler_calls_handler(struct kunit *test)
+static void completion_event_of_cq_left_to_core_calls_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
 
@@ -500,7 +494,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_after_dma_off_event_is_dropped),
 	KUNIT_CASE(completion_event_scheduler_accepts_calls_no_handler),
 	KUNIT_CASE(completion_event_scheduler_declines_calls_handler),
-	KUNIT_CASE(completion_event_of_cq_unknown_to_scheduler_calls_handler),
+	KUNIT_CASE(completion_event_of_cq_left_to_core_calls_handler),
 	KUNIT_CASE_SLOW(req_notify_next_comp_raises_event),
 	KUNIT_CASE_SLOW(req_notify_solicited_raises_event),
 	KUNIT_CASE_SLOW(req_notify_before_polling_raises_event),
