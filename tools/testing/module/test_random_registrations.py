@@ -10,6 +10,7 @@ import os
 import unittest
 
 import failing_allocations
+import guest
 import raw_verbs
 import rdma
 from test_cases import Programs
@@ -27,17 +28,23 @@ class Registrations(Programs):
         self.check("xrc_random", SEED, *SIZES)
 
 
+def make_receive_qp() -> tuple[raw_verbs.Device, int]:
+    """A device whose last QP is an XRC_TGT QP, and the handle of its XRC domain."""
+    device = raw_verbs.Device(rdma.devices()[0])
+    device.make_basics()
+    xrcd = device.open_xrcd()
+    device.create_xrc_target(device.create_cq(), xrcd)
+    return device, xrcd
+
+
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
 class FailingRegistrations(ProgramTest):
     """Each allocation of a registration fails once: there is none, and the next attempt succeeds."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.device = raw_verbs.Device(rdma.devices()[0])
+        self.device, self.xrcd = make_receive_qp()
         self.addCleanup(self.device.close)
-        self.device.make_basics()
-        self.xrcd = self.device.open_xrcd()
-        self.device.create_xrc_target(self.device.create_cq(), self.xrcd)
         self.number = self.device.qp_number
 
     def register(self) -> str:
@@ -82,6 +89,22 @@ class FailingRegistrations(ProgramTest):
     def test_allocation_of_uverbs_that_fails_leaves_no_registration(self) -> None:
         # One more: the uobject.
         self.assertGreaterEqual(self.fail_each("ib_uverbs"), 3)
+
+
+class Unloading(unittest.TestCase):
+    """The last one: it takes the devices from whoever else uses them."""
+
+    def test_module_of_a_registration_can_be_unloaded(self) -> None:
+        before = rdma.devices()
+        device, xrcd = make_receive_qp()
+        self.addCleanup(device.close)
+        device.register_qp(xrcd, device.qp_number)
+        guest.unload()
+        self.addCleanup(rdma.until, lambda: rdma.devices() == before, "the devices are back")
+        self.addCleanup(guest.load)
+        with self.assertRaises(OSError) as caught:
+            device.register_qp(xrcd, device.qp_number)
+        self.assertEqual(caught.exception.errno, errno.EIO)
 
 
 if __name__ == "__main__":
