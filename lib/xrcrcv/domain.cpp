@@ -45,7 +45,7 @@ int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle) {
     const std::uint32_t candidate = reinterpret_cast<const XrcdOfLibibverbs&>(xrcd).handle;
 
     // A list that is full may be one that was cut off. An attribute is shorter than 64 KiB.
-    for (std::size_t room = 64; room * sizeof(handle) < 65536; room *= 4) {
+    for (const std::size_t room : {64, 256, 1024, 4096, 16383}) {
         const std::unique_ptr<std::uint32_t[]> memory(new (std::nothrow) std::uint32_t[room]);
         std::uint32_t count = 0;
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Installs what was built, and compiles programs with nothing but that.
+
+Arguments: CMake, the build directory, the C compiler.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+CMAKE, BUILD, COMPILER = sys.argv[1:4] if len(sys.argv) > 3 else ("cmake", ".", "cc")
+del sys.argv[1:4]
+
+
+def run(*command: str | pathlib.Path) -> str:
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.stdout}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    """One installation for all tests."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.prefix = pathlib.Path(directory.name)
+        run(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        cls.libraries = next(cls.prefix.glob("lib/**/libxrcrcv.so")).parent
+
+    def flags(self, package: str) -> list[str]:
+        return run("pkgconf", f"--with-path={self.libraries}/pkgconfig", "--define-prefix", "--cflags", "--libs", package).split()
+
+    def needed_libraries(self, package: str, source: str) -> str:
+        """What a library needs that is compiled from a source with what pkg-config says of a package."""
+        output = self.prefix / f"{source}.so"
+        run(COMPILER, "-std=gnu99", "-Wall", "-Werror", "-shared", "-fPIC", HERE / source, "-o", output, *self.flags(package),
+            "-Wl,--no-undefined", f"-Wl,-rpath-link,{self.libraries}")
+        return run("readelf", "-d", output)
+
+    def test_program_of_today_compiles_with_what_pkg_config_says(self) -> None:
+        needed = self.needed_libraries("xrcrcv", "header_of_today.c")
+        self.assertIn("[libxrcrcv.so.1]", needed)
+        self.assertNotIn("libxrc2008", needed)
+
+    def test_program_of_2008_compiles_with_what_pkg_config_says(self) -> None:
+        self.assertIn("[libxrc2008.so.1]", self.needed_libraries("xrc2008", "header_of_2008.c"))
+
+    def test_each_call_has_a_manual_page(self) -> None:
+        pages = {page.name.removesuffix(".3") for page in self.prefix.glob("share/man/man3/*.3")}
+        calls = {
+            line.split()[2].split("@")[0]
+            for library in ("libxrcrcv.so", "libxrc2008.so")
+            for line in run("nm", "-D", "--defined-only", self.libraries / library).splitlines()
+            if line.split()[1] == "T"
+        }
+        self.assertEqual(pages, calls | {"xrcrcv_event"})  # which is inline
+
+
+if __name__ == "__main__":
+    unittest.main()
