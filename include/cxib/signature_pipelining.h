@@ -112,7 +112,7 @@ cxib_signature_pipelining(struct ib_device *device)
  * @ctx: as for rdma_rw_ctx_wrs()
  * @qp: as for rdma_rw_ctx_wrs(), with signature pipelining
  * @port_num: as for rdma_rw_ctx_wrs()
- * @response: the response, signaled
+ * @response: the response, signaled; IB_SEND_FENCE is added to its send_flags and stays there
  *
  * Return: the first WR, to be passed to ib_post_send().
  */
