@@ -85,6 +85,7 @@ struct slot {
  * @num_mrs: MRs of a command
  * @bad_chance: percentage of MRs with a wrong block
  * @reads: RDMA READs between the commands
+ * @may_die: the connection ends now and then, by the target or by the device, and a new one begins
  * @seed: of the random numbers
  */
 struct wanted {
@@ -93,6 +94,7 @@ struct wanted {
 	u32 num_mrs;
 	u32 bad_chance;
 	bool reads;
+	bool may_die;
 	u64 seed;
 };
 
@@ -105,6 +107,8 @@ struct wanted {
  * @num_mrs: as in struct wanted
  * @bad_chance: as in struct wanted
  * @reads: as in struct wanted
+ * @may_die: as in struct wanted
+ * @dead: the connection has ended
  * @slots: commands
  * @read_cqe: of these READs
  * @reads_posted: those that have not completed
@@ -121,6 +125,8 @@ struct target {
 	u32 num_mrs;
 	u32 bad_chance;
 	bool reads;
+	bool may_die;
+	bool dead;
 	struct slot slots[DEPTH_MAX];
 	struct ib_cqe read_cqe;
 	u32 reads_posted;
@@ -431,10 +437,38 @@ static int error_response_done(struct target *target, struct slot *slot, const s
 	return 0;
 }
 
+/* The connection has ended: each WR completes once all the same. Returns whether @wc is one of them. */
+static bool flush_done(struct target *target, const struct ib_wc *wc)
+{
+	u32 i;
+
+	if (!target->may_die || wc->status == IB_WC_SUCCESS || cxib_wc_is_cancelled(wc))
+		return false;
+	target->dead = true;
+	if (!wc->wr_cqe)
+		return true;
+	if (wc->wr_cqe == &target->read_cqe)
+		return target->reads_posted--;
+	for (i = 0; i < target->depth; i++) {
+		struct slot *slot = &target->slots[i];
+		bool *posted = wc->wr_cqe == &slot->cqe ? &slot->posted : &slot->error_posted;
+
+		if (wc->wr_cqe != &slot->cqe && wc->wr_cqe != &slot->error_cqe)
+			continue;
+		if (!*posted)
+			return false;
+		*posted = false;
+		return true;
+	}
+	return false;
+}
+
 static int send_done(struct target *target, const struct ib_wc *wc)
 {
 	u32 i;
 
+	if (flush_done(target, wc))
+		return 0;
 	if (wc->wr_cqe == &target->read_cqe) {
 		target->reads_posted--;
 		return wc->status == IB_WC_SUCCESS ? 0 :
@@ -527,10 +561,16 @@ static int handle_stop(struct target *target)
 		if (!slot)
 			return kverbs_fail(target->pair->report, "an unknown MR has failed");
 		err = target->table->cancel(qp, &slot->cqe);
+		if (err < 0 && target->may_die)
+			break;
 		if (err < 0 || err > 1)
 			return kverbs_fail(target->pair->report, "%d responses are cancelled", err);
 	}
 	err = target->table->resume(qp);
+	if (err && target->may_die) {
+		target->dead = true;
+		return 0;
+	}
 	return err ? kverbs_fail(target->pair->report, "no way back to RTS: error %d", err) : 0;
 }
 
@@ -571,7 +611,7 @@ static int start_commands(struct target *target, u32 end)
 
 		if (slot->busy && is_over(slot))
 			slot->busy = false;
-		if (!slot->busy && target->started < end) {
+		if (!slot->busy && target->started < end && !target->dead) {
 			err = start_command(target, slot);
 			if (err)
 				return err;
@@ -581,6 +621,50 @@ static int start_commands(struct target *target, u32 end)
 	return busy;
 }
 
+static bool is_anything_posted(const struct target *target)
+{
+	u32 i;
+
+	for (i = 0; i < target->depth; i++)
+		if (target->slots[i].posted || target->slots[i].error_posted)
+			return true;
+	return target->reads_posted;
+}
+
+static void destroy_mrs(struct target *target);
+static int make_mrs(struct target *target);
+
+/* Whether a registration was still done is not known, so the MRs are new, too. */
+static int revive(struct target *target)
+{
+	int err = kverbs_reconnect(target->pair);
+	u32 i;
+
+	destroy_mrs(target);
+	for (i = 0; i < target->depth; i++) {
+		target->slots[i].busy = false;
+		memset(target->slots[i].registered, 0, sizeof(target->slots[i].registered));
+	}
+	WRITE_ONCE(target_end(target)->last_event, -1);
+	target->dead = false;
+	return err ?: make_mrs(target);
+}
+
+/* At any point of a stop. */
+static int end_connection(struct target *target)
+{
+	if (!target->may_die)
+		return 0;
+	if (READ_ONCE(target_end(target)->last_event) == IB_EVENT_QP_FATAL)
+		target->dead = true;
+	if (target->dead)
+		return is_anything_posted(target) ? 0 : revive(target);
+	if (below(target, 100))
+		return 0;
+	target->dead = true;
+	return kverbs_to_state(target_end(target), IB_QPS_ERR);
+}
+
 static int run_commands(struct target *target, u32 count)
 {
 	const u32 end = target->started + count;
@@ -588,6 +672,9 @@ static int run_commands(struct target *target, u32 count)
 	int busy, found;
 
 	do {
+		found = end_connection(target);
+		if (found)
+			return found;
 		busy = start_commands(target, end);
 		if (busy < 0)
 			return busy;
@@ -601,8 +688,8 @@ static int run_commands(struct target *target, u32 count)
 		if (time_after(jiffies, limit))
 			return kverbs_fail(target->pair->report, "%d commands are not answered, event %d", busy,
 					   target_end(target)->last_event);
-	} while (busy || target->reads_posted);
-	return kverbs_await_nothing(target->pair);
+	} while (busy || target->reads_posted || target->dead);
+	return target->may_die ? 0 : kverbs_await_nothing(target->pair);
 }
 
 static int prepare(struct kverbs_pair *pair, enum cxib_signature_policy policy)
@@ -647,9 +734,11 @@ static void destroy_mrs(struct target *target)
 	u32 i, k;
 
 	for (i = 0; i < DEPTH_MAX; i++)
-		for (k = 0; k < MRS_MAX; k++)
+		for (k = 0; k < MRS_MAX; k++) {
 			if (target->slots[i].mrs[k])
 				ib_dereg_mr(target->slots[i].mrs[k]);
+			target->slots[i].mrs[k] = NULL;
+		}
 }
 
 static int with_target(struct target *target, struct kverbs_report *report,
@@ -689,6 +778,7 @@ static int run(struct kverbs_report *report, const struct wanted *wanted,
 	target->num_mrs = wanted->num_mrs;
 	target->bad_chance = wanted->bad_chance;
 	target->reads = wanted->reads;
+	target->may_die = wanted->may_die;
 	prandom_seed_state(&target->random, wanted->seed);
 	target->pair = kzalloc(sizeof(*target->pair), GFP_KERNEL);
 	if (target->pair)
@@ -704,10 +794,10 @@ static int run_many(struct target *target)
 }
 
 /* The seed chooses what the target is like. Its ring wraps every few commands. */
-static int run_random(struct kverbs_report *report, const struct kverbs_settings *settings)
+static int run_seed(struct kverbs_report *report, const struct kverbs_settings *settings, bool may_die)
 {
+	struct wanted wanted = { .may_die = may_die };
 	struct rnd_state random;
-	struct wanted wanted;
 	u32 round;
 	int err = 0;
 
@@ -726,6 +816,16 @@ static int run_random(struct kverbs_report *report, const struct kverbs_settings
 					   wanted.num_mrs, wanted.bad_chance, wanted.reads);
 	}
 	return 0;
+}
+
+static int run_random(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_seed(report, settings, false);
+}
+
+static int run_dying(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_seed(report, settings, true);
 }
 
 static int all_good(struct target *target)
@@ -949,6 +1049,7 @@ const struct kverbs_case kverbs_pipelining_cases[] = {
 	{ "pipelining_good", run_good },
 	{ "pipelining_bad", run_bad },
 	{ "pipelining_random", run_random },
+	{ "pipelining_random_ends", run_dying },
 	{ "pipelining_functions", run_functions },
 	{ "pipelining_error_while_stopped", run_error },
 	{ "pipelining_reset_while_stopped", run_reset },
