@@ -47,6 +47,8 @@ enum cxib_hw_state {
  * @free_irq: undo @request_irq; @handler is not running on return
  * @synchronize_irq: waits for handlers of @vector that are running. May sleep.
  * @vector_cpu: returns the CPU that handles @vector at present
+ * @notify_affinity: has @notify called when the CPUs of @vector change, until it is called with
+ *	NULL; then the function is not running any more. One for each vector. May sleep.
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -61,6 +63,8 @@ struct cxib_bus_ops {
 	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
 	void (*synchronize_irq)(struct cxib_bus *bus, unsigned int vector);
 	unsigned int (*vector_cpu)(struct cxib_bus *bus, unsigned int vector);
+	int (*notify_affinity)(struct cxib_bus *bus, unsigned int vector,
+			       struct irq_affinity_notify *notify);
 };
 
 /**

@@ -23,8 +23,7 @@ static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll
 {
 	if (vector->thread.task)
 		return 0;
-	return cxib_poll_thread_create(&vector->thread, polling->ibdev, "comp",
-				       vector - polling->vectors);
+	return cxib_poll_vector_create_thread(vector, polling->ibdev, vector - polling->vectors);
 }
 
 static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
@@ -387,7 +386,7 @@ static void stop(struct cxib_ibdev *ibdev)
 	scoped_guard(mutex, &polling->policy->lock)
 		polling->policy->device = NULL;
 	for (i = 0; i < polling->num_vectors; i++)
-		cxib_poll_vector_stop(&polling->vectors[i]);
+		cxib_poll_vector_stop(&polling->vectors[i], ibdev, i);
 	if (polling->bound)
 		destroy_workqueue(polling->bound);
 	if (polling->unbound)

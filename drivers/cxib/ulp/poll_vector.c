@@ -121,6 +121,29 @@ static void set_default_cpus(struct task_struct *task, int node)
 	free_cpumask_var(cpus);
 }
 
+static struct cxib_poll_vector *vector_of(struct irq_affinity_notify *notify)
+{
+	return container_of(notify, struct cxib_poll_vector, affinity);
+}
+
+/* Whoever has moved the thread wants it there, wherever the interrupt goes. */
+static void follow_interrupt(struct irq_affinity_notify *notify, const cpumask_t *cpus)
+{
+	struct cxib_poll_vector *vector = vector_of(notify);
+	struct task_struct *task = vector->thread.task;
+	unsigned int cpu = cpumask_first_and(cpus, cpu_online_mask);
+
+	if (cpu >= nr_cpu_ids || !cpumask_equal(&task->cpus_mask, &vector->cpus))
+		return;
+	set_default_cpus(task, cpu_to_node(cpu));
+	cpumask_copy(&vector->cpus, &task->cpus_mask);
+}
+
+/* @affinity is part of the vector, which is freed after the notifier has been removed. */
+static void release_nothing(struct kref *kref)
+{
+}
+
 /**
  * cxib_poll_thread_create() - create a thread
  * @thread: thread without a task
@@ -176,14 +199,53 @@ void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 	cxib_poll_thread_init(&vector->thread, false, quantum_us);
 }
 
+static void notify_affinity(const struct cxib_ibdev *ibdev, unsigned int number,
+			    struct irq_affinity_notify *notify)
+{
+	struct cxib_bus *bus = ibdev->hw->bus;
+
+	bus->ops->notify_affinity(bus, ibdev->hw->comp_eqs[number].vector, notify);
+}
+
+/**
+ * cxib_poll_vector_create_thread() - create the thread of a completion vector
+ * @vector: vector without a thread
+ * @ibdev: its device
+ * @number: its number
+ *
+ * It follows the interrupt to another NUMA node, unless an administrator has moved it. The caller
+ * holds the policy lock.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_poll_thread_create().
+ */
+int cxib_poll_vector_create_thread(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
+				   unsigned int number)
+{
+	int err = cxib_poll_thread_create(&vector->thread, ibdev, "comp", number);
+
+	if (err)
+		return err;
+	cpumask_copy(&vector->cpus, &vector->thread.task->cpus_mask);
+	vector->affinity.notify = follow_interrupt;
+	vector->affinity.release = release_nothing;
+	notify_affinity(ibdev, number, &vector->affinity);
+	return 0;
+}
+
 /**
  * cxib_poll_vector_stop() - stop the runners of a completion vector
  * @vector: vector without CQs
+ * @ibdev: its device
+ * @number: its number
  *
  * Context: process context, may sleep.
  */
-void cxib_poll_vector_stop(struct cxib_poll_vector *vector)
+void cxib_poll_vector_stop(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
+			   unsigned int number)
 {
 	irq_poll_disable(&vector->softirq.iop);
+	if (vector->thread.task)
+		notify_affinity(ibdev, number, NULL);
 	cxib_poll_thread_stop(&vector->thread);
 }

@@ -2,6 +2,7 @@
 """Processors go offline and come back, and interrupts move, in the middle of I/O: it continues in each polling context."""
 
 import contextlib
+import os
 import pathlib
 import re
 import unittest
@@ -14,6 +15,7 @@ import polling
 import rdma
 import ulp
 
+NODES = pathlib.Path("/sys/devices/system/node")
 PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
 TRACE = pathlib.Path("/sys/kernel/tracing")
 RUN = TRACE / "events/cxib/cq_run/enable"
@@ -65,7 +67,7 @@ def moved(processor: int) -> Iterator[None]:
             disks.write(file, value.strip())
 
 
-class Processors(load.Faulty):
+class IoTest(load.Faulty):
     def io_goes_on(self, what: str, chosen: tuple[str, str]) -> None:
         """The CQs of the RDMA core have no turns: there the end of the load says whether it has continued."""
         if chosen[0] == "core":
@@ -86,6 +88,8 @@ class Processors(load.Faulty):
             status, output = running.end()
             self.assertEqual(status, 0, output)
 
+
+class Processors(IoTest):
     def test_offline_under_io(self) -> None:
         processors = sorted(path.parent for path in PROCESSORS.glob("cpu[0-9]*/online"))
         self.assertTrue(processors, "no processor can be taken offline")
@@ -108,6 +112,44 @@ class Processors(load.Faulty):
                     disks.write(RUN, 0)
                     found = set(re.findall(r"\[(\d+)\].* cq_run: ", (TRACE / "trace").read_text()))
                     self.assertEqual({int(number) for number in found}, {processor})
+
+
+def processors_of(node: int) -> str:
+    return (NODES / f"node{node}/cpulist").read_text().strip()
+
+
+def vector_threads() -> dict[str, pathlib.Path]:
+    """The threads of completion vectors in /proc, by name."""
+    paths = pathlib.Path("/proc").glob("[0-9]*/comm")
+    names = {path.read_text().strip(): path.parent for path in paths}
+    return {name: path for name, path in names.items() if re.fullmatch(r"cxib\d+/comp\w+", name)}
+
+
+def allowed(thread: pathlib.Path) -> str:
+    """Where it may run."""
+    return re.search(r"(?m)^Cpus_allowed_list:\s*(\S+)$", (thread / "status").read_text())[1]
+
+
+@unittest.skipIf(len(list(NODES.glob("node[0-9]*"))) < 2, "the guest has one NUMA node; see --nodes of tools/testing/ulp/run")
+class Nodes(IoTest):
+    """The HCAs are on the second node."""
+
+    def test_threads_follow_their_vectors_unless_they_were_moved(self) -> None:
+        near, far = processors_of(1), processors_of(0)
+        with self.io(("thread", "core")):
+            threads = vector_threads()
+            self.assertEqual({allowed(thread) for thread in threads.values()}, {near})
+            kept, *others = threads.values()
+            with moved(int(far.split("-")[0])):
+                rdma.until(lambda: {allowed(thread) for thread in threads.values()} == {far}, "the threads follow")
+                self.io_goes_on("on the other node", ("thread", "core"))
+                everywhere = f"0-{os.cpu_count() - 1}"
+                rdma.run("taskset", "-pc", everywhere, kept.name)
+            for number in completion_interrupts():
+                disks.write(pathlib.Path(f"/proc/irq/{number}/smp_affinity_list"), near)
+            rdma.until(lambda: {allowed(thread) for thread in others} == {near}, "the other threads follow")
+            self.assertEqual(allowed(kept), everywhere)
+            self.io_goes_on("on its own node", ("thread", "core"))
 
 
 if __name__ == "__main__":
