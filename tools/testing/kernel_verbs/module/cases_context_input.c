@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Invalid arguments of cxib_alloc_cq() and cxib_cq_set_context(): each is refused, the CQ stays as it was. */
+#include <linux/slab.h>
+#include <linux/string.h>
+
 #include "kverbs.h"
 
 #define ENTRIES		16
@@ -149,6 +152,24 @@ static int change_other_cqs(struct kverbs_report *report)
 	return err;
 }
 
+/* Its driver id may be that of cxib: mlx5_ib has the same. Nothing but the owner is looked at. */
+static int use_device_of_another_driver(struct kverbs_report *report)
+{
+	struct ib_device *other = kmemdup(kverbs_device(0), sizeof(*other), GFP_KERNEL);
+	const struct cxib_cq_options options = { .context = CXIB_CQ_SOFTIRQ };
+	struct ib_cq cq = { .device = other };
+	int err;
+
+	if (!other)
+		return -ENOMEM;
+	other->ops.owner = NULL;
+	err = expect_refusal(report, "device of another driver",
+			     kverbs_alloc_cq(other, NULL, ENTRIES, 0, &options), -EOPNOTSUPP) ?:
+	      expect_change(report, "CQ of another driver", &cq, &options, -EOPNOTSUPP);
+	kfree(other);
+	return err;
+}
+
 /* Each vector gets a CQ before one gets the second: all are equally near here. */
 static int choose_vectors(struct kverbs_report *report)
 {
@@ -209,5 +230,6 @@ int kverbs_context_input(struct kverbs_report *report, const struct kverbs_setti
 	       change_with_invalid_options(report, IB_POLL_SOFTIRQ) ?:
 	       change_with_invalid_options(report, IB_POLL_WORKQUEUE) ?:
 	       change_with_invalid_options(report, IB_POLL_UNBOUND_WORKQUEUE) ?:
-	       change_other_cqs(report) ?: choose_vectors(report);
+	       change_other_cqs(report) ?: use_device_of_another_driver(report) ?:
+	       choose_vectors(report);
 }
