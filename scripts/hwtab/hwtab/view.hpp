@@ -145,7 +145,7 @@ public:
     [[nodiscard]] constexpr std::span<Byte> bytes() const {
         constexpr Target target = existing<path>();
         constexpr std::uint32_t offset = target.offset / bits_per_byte;
-        if constexpr (target.field->is_list()) {
+        if constexpr (target.field->is_list()) { // NOLINT(clang-analyzer-core.*): it is not null
             return memory_.subspan(offset);
         } else {
             return memory_.subspan(offset, target.width * target.field->count / bits_per_byte);
