@@ -16,6 +16,8 @@ import rdma
 from control import control, until
 
 PAGE, HUGE_PAGE = 4096, 1 << 21
+LARGE = 40 << 20
+"""More pages than one command has translations for: 8192, a number of the driver's choice."""
 FAILED = 13  # opcode of the completion of a request that has failed
 
 
@@ -88,6 +90,22 @@ class KeptKeys(unittest.TestCase):
                 self.assertRegex("\n".join(self.log.read()), rf"mkey 0x{before:x}: UMR failed: ")
                 self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), after)
                 self.assertEqual(pinned_kib() - self.pinned_before, 2 * PAGE // 1024)
+
+    def test_region_that_fails_and_cannot_be_destroyed_keeps_its_memory(self) -> None:
+        """Its translations are written by requests, of which the first one fails."""
+        memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
+        start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
+        before = pinned_kib()
+        control("fault", "command DESTROY_MKEY status=BAD_RESOURCE_STATE @hca0")
+        self.make_fail(f"field=opcode:{FAILED}")
+        with self.assertRaises(OSError) as refused:
+            self.device.register_region(start, LARGE, start + PAGE, 1)
+        self.assertEqual(refused.exception.errno, errno.EIO)
+        self.assertEqual(pinned_kib() - before, LARGE // 1024)
+        said = "\n".join(self.log.read())
+        self.assertRegex(said, r"mkey 0x\w+: UMR failed: ")
+        self.assertNotIn("fatal error", said)
+        control("faults", "clear")  # so the end of the context destroys it
 
     def test_device_that_goes_before_it_has_answered(self) -> None:
         ends: list[object] = []

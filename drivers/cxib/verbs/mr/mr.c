@@ -129,15 +129,16 @@ static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pa
 
 /*
  * Destroys an mkey that a failed UMR may have enabled. Memory that another MR owns cannot be kept,
- * so then the device becomes fatal if firmware refuses.
+ * so then the device becomes fatal if firmware refuses, as it does for a PD of the kernel.
  */
 static void discard(struct cxib_mr *mr, struct ib_pd *pd)
 {
 	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
+	const bool is_kept = mr->umem && pd->uobject;
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_pinned pinned = { .umem = mr->umem };
 
-	cxib_discard_object(ibdev, mr->umem ? pd->uobject->context : NULL, &destroy, &pinned,
+	cxib_discard_object(ibdev, is_kept ? pd->uobject->context : NULL, &destroy, &pinned,
 			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
 	mr->umem = pinned.umem;
 }
