@@ -193,7 +193,7 @@ bool SendQueue::is_same(std::uint16_t index, const CtrlSegment& head, bool may_c
             expected[modifier_at] = block[modifier_at];
         }
         const std::size_t length =
-            std::min<std::size_t>(block_size, (head.ds * ds_size) - (i * block_size));
+            std::min<std::size_t>(block_size, (head.ds * ds_size) - (std::size_t{i} * block_size));
         if (!std::ranges::equal(std::span(block).first(length), std::span(expected).first(length)))
             return false;
     }
