@@ -45,26 +45,25 @@ static void show_target(char *value, enum cxib_poll_target target)
 	strscpy(value, cxib_poll_target_name(target), __DEVLINK_PARAM_MAX_STRING_VALUE);
 }
 
-static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+static void read_param(struct devlink *devlink, u32 id, union devlink_param_value *value)
 {
 	struct cxib_poll_settings settings;
 
 	cxib_poll_policy_get(policy_of(devlink), &settings);
 	switch (id) {
 	case SOFTIRQ_CONTEXT:
-		show_target(ctx->val.vstr, settings.softirq);
+		show_target(value->vstr, settings.softirq);
 		break;
 	case PROCESS_CONTEXT:
-		show_target(ctx->val.vstr, settings.process);
+		show_target(value->vstr, settings.process);
 		break;
 	case QUANTUM_US:
-		ctx->val.vu32 = settings.quantum_us;
+		value->vu32 = settings.quantum_us;
 		break;
 	default:
-		ctx->val.vu32 = settings.busy_poll_us;
+		value->vu32 = settings.busy_poll_us;
 		break;
 	}
-	return 0;
 }
 
 static int apply_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
@@ -82,6 +81,62 @@ static int apply_param(struct devlink *devlink, u32 id, struct devlink_param_gse
 	return err;
 }
 
+static int check_context(u32 id, const union devlink_param_value *value,
+			 struct netlink_ext_ack *extack)
+{
+	struct cxib_poll_settings unused;
+
+	if (!change(&unused, id, value))
+		return 0;
+	if (id == SOFTIRQ_CONTEXT)
+		NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
+	else
+		NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
+	return -EINVAL;
+}
+
+static int check_quantum(u32 quantum_us, struct netlink_ext_ack *extack)
+{
+	if (quantum_us >= CXIB_POLL_QUANTUM_US_MIN && quantum_us <= CXIB_POLL_QUANTUM_US_MAX)
+		return 0;
+	NL_SET_ERR_MSG(extack, "microseconds out of range [" __stringify(CXIB_POLL_QUANTUM_US_MIN)
+		       ", " __stringify(CXIB_POLL_QUANTUM_US_MAX) "]");
+	return -EINVAL;
+}
+
+static int check_busy_poll(u32 busy_poll_us, struct netlink_ext_ack *extack)
+{
+	if (busy_poll_us <= CXIB_CQ_BUSY_POLL_US_MAX)
+		return 0;
+	NL_SET_ERR_MSG(extack, "microseconds out of range [0, "
+		       __stringify(CXIB_CQ_BUSY_POLL_US_MAX) "]");
+	return -EINVAL;
+}
+
+static int check_param(u32 id, const union devlink_param_value *value,
+		       struct netlink_ext_ack *extack)
+{
+	switch (id) {
+	case QUANTUM_US:
+		return check_quantum(value->vu32, extack);
+	case BUSY_POLL_US:
+		return check_busy_poll(value->vu32, extack);
+	default:
+		return check_context(id, value, extack);
+	}
+}
+
+#ifdef CXIB_LACKS_DEVLINK_GET_EXTACK
+static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+#else
+static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		     struct netlink_ext_ack *extack)
+#endif
+{
+	read_param(devlink, id, &ctx->val);
+	return 0;
+}
+
 #ifdef CXIB_LACKS_DEVLINK_SET_EXTACK
 static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
 {
@@ -95,49 +150,29 @@ static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_
 }
 #endif
 
-static int validate_context(struct devlink *devlink, u32 id, union devlink_param_value value,
-			    struct netlink_ext_ack *extack)
+#ifdef CXIB_LACKS_DEVLINK_VALUE_POINTER
+static int validate_param(struct devlink *devlink, u32 id, union devlink_param_value value,
+			  struct netlink_ext_ack *extack)
 {
-	struct cxib_poll_settings unused;
-
-	if (!change(&unused, id, &value))
-		return 0;
-	if (id == SOFTIRQ_CONTEXT)
-		NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
-	else
-		NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
-	return -EINVAL;
+	return check_param(id, &value, extack);
 }
-
-static int validate_quantum(struct devlink *devlink, u32 id, union devlink_param_value value,
-			    struct netlink_ext_ack *extack)
+#else
+static int validate_param(struct devlink *devlink, u32 id, union devlink_param_value *value,
+			  struct netlink_ext_ack *extack)
 {
-	if (value.vu32 >= CXIB_POLL_QUANTUM_US_MIN && value.vu32 <= CXIB_POLL_QUANTUM_US_MAX)
-		return 0;
-	NL_SET_ERR_MSG(extack, "microseconds out of range [" __stringify(CXIB_POLL_QUANTUM_US_MIN)
-		       ", " __stringify(CXIB_POLL_QUANTUM_US_MAX) "]");
-	return -EINVAL;
+	return check_param(id, value, extack);
 }
+#endif
 
-static int validate_busy_poll(struct devlink *devlink, u32 id, union devlink_param_value value,
-			      struct netlink_ext_ack *extack)
-{
-	if (value.vu32 <= CXIB_CQ_BUSY_POLL_US_MAX)
-		return 0;
-	NL_SET_ERR_MSG(extack, "microseconds out of range [0, "
-		       __stringify(CXIB_CQ_BUSY_POLL_US_MAX) "]");
-	return -EINVAL;
-}
-
-#define PARAM(id, name, type, validate)							\
+#define PARAM(id, name, type)									\
 	DEVLINK_PARAM_DRIVER(id, name, type, BIT(DEVLINK_PARAM_CMODE_RUNTIME), get_param,	\
-			     set_param, validate)
+			     set_param, validate_param)
 
 static const struct devlink_param params[] = {
-	PARAM(SOFTIRQ_CONTEXT, "cq_softirq_context", DEVLINK_PARAM_TYPE_STRING, validate_context),
-	PARAM(PROCESS_CONTEXT, "cq_process_context", DEVLINK_PARAM_TYPE_STRING, validate_context),
-	PARAM(QUANTUM_US, "cq_quantum_us", DEVLINK_PARAM_TYPE_U32, validate_quantum),
-	PARAM(BUSY_POLL_US, "cq_busy_poll_us", DEVLINK_PARAM_TYPE_U32, validate_busy_poll),
+	PARAM(SOFTIRQ_CONTEXT, "cq_softirq_context", DEVLINK_PARAM_TYPE_STRING),
+	PARAM(PROCESS_CONTEXT, "cq_process_context", DEVLINK_PARAM_TYPE_STRING),
+	PARAM(QUANTUM_US, "cq_quantum_us", DEVLINK_PARAM_TYPE_U32),
+	PARAM(BUSY_POLL_US, "cq_busy_poll_us", DEVLINK_PARAM_TYPE_U32),
 };
 
 /**

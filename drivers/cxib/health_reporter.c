@@ -209,6 +209,9 @@ static const struct devlink_health_reporter_ops device_reporter = {
 	.recover = recover,
 	.diagnose = diagnose_device,
 	.dump = dump_device,
+#ifndef CXIB_LACKS_DEFAULT_GRACEFUL_PERIOD
+	.default_graceful_period = GRACE_MS,
+#endif
 };
 
 /* Non-fatal faults that firmware reports. */
@@ -332,6 +335,18 @@ static void destroy_reporters(struct cxib_device *device)
 		devlink_health_reporter_destroy(device->reporters[i]);
 }
 
+static struct devlink_health_reporter *
+create_reporter(struct devlink *devlink, const struct devlink_health_reporter_ops *ops,
+		struct cxib_device *device)
+{
+#ifdef CXIB_LACKS_DEFAULT_GRACEFUL_PERIOD
+	/* Only reporters that recover have a grace period. */
+	return devlink_health_reporter_create(devlink, ops, ops->recover ? GRACE_MS : 0, device);
+#else
+	return devlink_health_reporter_create(devlink, ops, device);
+#endif
+}
+
 static int create_reporters(struct cxib_device *device)
 {
 	struct devlink *devlink = priv_to_devlink(device);
@@ -339,10 +354,7 @@ static int create_reporters(struct cxib_device *device)
 	unsigned int i;
 
 	for (i = 0; i < CXIB_REPORTERS; i++) {
-		/* Only reporters that recover have a grace period. */
-		reporter = devlink_health_reporter_create(devlink, reporters[i],
-							  reporters[i]->recover ? GRACE_MS : 0,
-							  device);
+		reporter = create_reporter(devlink, reporters[i], device);
 		if (IS_ERR(reporter)) {
 			dev_err(&device->pdev->dev, "cannot create health reporter: error %ld\n",
 				PTR_ERR(reporter));

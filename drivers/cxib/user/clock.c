@@ -46,7 +46,11 @@ struct cxib_clock {
 };
 
 /* The lower half is read again if it may have wrapped between the reads. */
+#ifdef CXIB_LACKS_CYCLECOUNTER_WRITABLE
 static u64 read_timer(const struct cyclecounter *cycles)
+#else
+static u64 read_timer(struct cyclecounter *cycles)
+#endif
 {
 	const struct cxib_clock *clock = container_of(cycles, struct cxib_clock, cycles);
 	struct cxib_bus *bus = clock->ibdev->hw->bus;

@@ -217,7 +217,6 @@ static const struct ib_device_ops ops = {
 	.alloc_dm = cxib_alloc_dm,
 	.alloc_pd = cxib_alloc_pd,
 	.alloc_ucontext = cxib_alloc_ucontext,
-	.create_cq = cxib_create_cq,
 	.create_qp = cxib_create_qp,
 	.create_srq = cxib_create_srq,
 	.dealloc_dm = cxib_dealloc_dm,
@@ -233,13 +232,13 @@ static const struct ib_device_ops ops = {
 	.query_device = cxib_query_device,
 	.query_ucontext = cxib_query_ucontext,
 	.reg_dm_mr = cxib_reg_dm_mr,
-	.resize_cq = cxib_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, cxib_ucontext, ib),
 };
 
 const struct cxib_user_interface cxib_user_interface = {
 	.ops = &ops,
+	.cq_ops = &cxib_cq_ops,
 	.definitions = cxib_user_definitions,
 	.start = start,
 	.stop = stop,

@@ -190,24 +190,23 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	return err;
 }
 
-#ifdef CXIB_LACKS_CQ_ATTRIBUTES
-/* The driver data of the request is part of the attribute bundle. */
-int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
-{
-	if (!udata)
-		return cxib_create_cq_kernel(ib, attr, NULL);
-	return create_user_cq(to_cq(ib), attr,
-			      container_of(udata, struct uverbs_attr_bundle, driver_udata));
-}
-#else
-int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		   struct uverbs_attr_bundle *attrs)
+/**
+ * cxib_create_cq_any() - create a CQ of the kernel or of user space
+ * @ib: zeroed CQ
+ * @attr: attributes
+ * @attrs: attributes of the request of user space; NULL: a CQ of the kernel
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EINVAL or -EOPNOTSUPP for a request that is not valid; an error of pinning memory,
+ * of a copy from or to user space, or of CREATE_CQ.
+ */
+int cxib_create_cq_any(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs)
 {
 	if (!attrs)
 		return cxib_create_cq_kernel(ib, attr, NULL);
 	return create_user_cq(to_cq(ib), attr, attrs);
 }
-#endif
 
 int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
@@ -230,7 +229,7 @@ static u32 bytes_of_entry(const struct cxib_cq *cq)
 	return cq->user_entry == HW_CQE_SIZE_64_BYTES ? 64 : 128;
 }
 
-static int check_resize(const struct cxib_cq *cq, int entries,
+static int check_resize(const struct cxib_cq *cq, unsigned int entries,
 			const struct mlx5_ib_resize_cq *request)
 {
 	struct ib_device *ib = cq->ib.device;
@@ -243,7 +242,7 @@ static int check_resize(const struct cxib_cq *cq, int entries,
 		return -EINVAL;
 	}
 	if (entries < 1 || entries > ib->attrs.max_cqe) {
-		ibdev_dbg(ib, "resize CQ: cqe %d out of range [1, %d]\n",
+		ibdev_dbg(ib, "resize CQ: cqe %u out of range [1, %d]\n",
 			  entries, ib->attrs.max_cqe);
 		return -EINVAL;
 	}
@@ -285,9 +284,20 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 	return err;
 }
 
-static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udata)
+/**
+ * cxib_resize_cq_user() - resize a CQ of user space
+ * @ib: CQ of user space
+ * @entries: minimum number of CQEs; untrusted
+ * @udata: request with the new buffer
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EOPNOTSUPP if the device has no cq_resize capability; -EINVAL if @entries is out of
+ * range or the request is not valid; an error of pinning memory or of the command.
+ */
+int cxib_resize_cq_user(struct ib_cq *ib, unsigned int entries, struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
+	struct cxib_cq *cq = to_cq(ib);
 	unsigned int log_size;
 	struct mlx5_ib_resize_cq request;
 	int err;
@@ -302,13 +312,6 @@ static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udat
 	log_size = order_base_2(entries + 1);
 	guard(mutex)(&context->resize_lock);
 	return log_size == cq->log_size ? 0 : move_queue(cq, request.buf_addr, log_size);
-}
-
-int cxib_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
-{
-	if (!udata)
-		return cxib_resize_cq_kernel(ib, entries);
-	return resize_user_cq(to_cq(ib), entries, udata);
 }
 
 #ifndef CXIB_LACKS_CQ_UAR_ATTRIBUTE

@@ -3,12 +3,12 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#include "compat/umem.h"
 #include "hw/uctx.h"
 #include "user/devx.h"
 
@@ -127,8 +127,8 @@ static struct cxib_devx_umem *register_memory(struct cxib_ucontext *context,
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
 	memory->context = context;
-	memory->umem = ib_umem_get(context->ib.device, request->address, request->length,
-				   request->access);
+	memory->umem = ib_umem_get_va(context->ib.device, request->address, request->length,
+				      request->access);
 	if (IS_ERR(memory->umem)) {
 		err = PTR_ERR(memory->umem);
 		goto free_memory;

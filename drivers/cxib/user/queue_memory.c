@@ -8,9 +8,9 @@
  */
 #include <linux/refcount.h>
 #include <linux/sched/mm.h>
-#include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
+#include "compat/umem.h"
 #include "user/bfreg.h"
 #include "user/user.h"
 
@@ -64,7 +64,7 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 			  memory->buffer, CXIB_BUFFER_ALIGNMENT);
 		return -EINVAL;
 	}
-	user->pinned.umem = ib_umem_get(ib, memory->buffer, memory->size, IB_ACCESS_LOCAL_WRITE);
+	user->pinned.umem = ib_umem_get_va(ib, memory->buffer, memory->size, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(user->pinned.umem)) {
 		err = PTR_ERR(user->pinned.umem);
 		user->pinned.umem = NULL;
@@ -103,7 +103,7 @@ static struct cxib_dbr_page *pin_page(struct cxib_ucontext *context, u64 address
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&page->users, 1);
 	page->context = context;
-	page->umem = ib_umem_get(context->ib.device, address, PAGE_SIZE, IB_ACCESS_LOCAL_WRITE);
+	page->umem = ib_umem_get_va(context->ib.device, address, PAGE_SIZE, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(page->umem)) {
 		err = PTR_ERR(page->umem);
 		kfree(page);

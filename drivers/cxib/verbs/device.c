@@ -105,8 +105,6 @@ static const struct ib_device_ops ops = {
 	.query_port = cxib_query_port,
 	.query_qp = cxib_query_qp,
 	.query_srq = cxib_query_srq,
-	.reg_user_mr = cxib_reg_user_mr,
-	.reg_user_mr_dmabuf = cxib_reg_user_mr_dmabuf,
 	.req_notify_cq = cxib_req_notify_cq,
 	.rereg_user_mr = cxib_rereg_user_mr,
 
@@ -318,6 +316,7 @@ static void describe(struct cxib_ibdev *ibdev)
 	ib->use_cq_dim = ibdev->hw->caps.cq_moderation;
 	ib->dev.parent = ibdev->hw->bus->dev;
 	ib_set_device_ops(ib, &ops);
+	ib_set_device_ops(ib, &cxib_mr_ops);
 }
 
 /*
@@ -404,6 +403,7 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	ibdev->polling = polling;
 	ibdev->user = user;
 	ib_set_device_ops(&ibdev->ib, user->ops);
+	ib_set_device_ops(&ibdev->ib, user->cq_ops);
 	ibdev->ib.driver_def = user->definitions;
 }
 

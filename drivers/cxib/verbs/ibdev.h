@@ -148,6 +148,7 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
 /**
  * struct cxib_user_interface - user space part of the driver
  * @ops: added to the ops of verbs/
+ * @cq_ops: the same, of CQs
  * @definitions: uverbs objects and methods of the driver
  * @start: called before user contexts can exist; undoes its work if it returns an
  *	error
@@ -157,6 +158,7 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
  */
 struct cxib_user_interface {
 	const struct ib_device_ops *ops;
+	const struct ib_device_ops *cq_ops;
 	const struct uapi_definition *definitions;
 	int (*start)(struct cxib_ibdev *ibdev);
 	void (*stop)(struct cxib_ibdev *ibdev);

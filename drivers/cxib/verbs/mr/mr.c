@@ -6,9 +6,9 @@
 #include <linux/overflow.h>
 #include <linux/pci.h>
 #include <linux/sched/signal.h>
-#include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
+#include "compat/umem.h"
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
 #include "verbs/mkey.h"
@@ -239,8 +239,20 @@ release_umem:
 	return ERR_PTR(err);
 }
 
-struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-			       int access, struct ib_udata *udata)
+/**
+ * cxib_reg_user_memory() - register memory of user space
+ * @ib: PD
+ * @start: user address of the first byte
+ * @length: bytes
+ * @address: address of the first byte in WQEs
+ * @access: enum ib_access_flags; untrusted
+ *
+ * Context: process context of the owner of the memory, may sleep.
+ * Return: the MR; -EOPNOTSUPP for access flags that are not supported, -EINVAL if no page size
+ * fits, or an error of ib_umem_get_va(), cxib_reg_odp_mr() or CREATE_MKEY.
+ */
+struct ib_mr *cxib_reg_user_memory(struct ib_pd *ib, u64 start, u64 length, u64 address,
+				   int access)
 {
 	struct ib_umem *umem;
 	int err;
@@ -250,22 +262,28 @@ struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 addr
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
 		return cxib_reg_odp_mr(ib, start, length, address, access);
-	umem = ib_umem_get(ib->device, start, length, access);
+	umem = ib_umem_get_va(ib->device, start, length, access);
 	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, address, access);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_mr);
+EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_memory);
 
-/*
- * A dma-buf MR. The buffer is pinned while the MR exists; an exporter that cannot pin
- * it makes the registration fail.
+/**
+ * cxib_reg_user_dmabuf() - register a dma-buf
+ * @ib: PD
+ * @offset: of the first byte in the buffer
+ * @length: bytes
+ * @address: address of the first byte in WQEs
+ * @fd: file descriptor of the dma-buf
+ * @access: enum ib_access_flags; untrusted
+ *
+ * The buffer is pinned while the MR exists; an exporter that cannot pin it makes the registration
+ * fail.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_reg_user_memory(), or an error of ib_umem_dmabuf_get_pinned().
  */
-#ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
-struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-				      int fd, int access, struct ib_udata *udata)
-#else
-struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-				      int fd, int access, struct uverbs_attr_bundle *attrs)
-#endif
+struct ib_mr *cxib_reg_user_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address, int fd,
+				   int access)
 {
 	struct ib_umem_dmabuf *buffer;
 	int err;
@@ -403,11 +421,11 @@ static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 
 /* Replaces the memory of the MR, and its mkeys if they cannot be changed in place. */
 static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 start,
-				u64 length, struct ib_udata *udata)
+				u64 length)
 {
 	int err;
 
-	rereg->umem = ib_umem_get(mr->ib.device, start, length, rereg->access);
+	rereg->umem = ib_umem_get_va(mr->ib.device, start, length, rereg->access);
 	if (IS_ERR(rereg->umem))
 		return ERR_CAST(rereg->umem);
 	err = mr->umem_in_doubt ? -EOPNOTSUPP : change_in_place(mr, rereg);
@@ -421,8 +439,7 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		ib_umem_release(rereg->umem);
 	else
 		mr->umem_in_doubt = rereg->umem;
-	return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access,
-				udata);
+	return cxib_reg_user_memory(rereg->pd, start, length, rereg->address, rereg->access);
 }
 
 /* An ODP MR needs a different kind of mkey. */
@@ -431,12 +448,11 @@ static bool is_odp(const struct cxib_mr *mr)
 	return mr->umem && mr->umem->is_odp;
 }
 
-static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg,
-				  struct ib_udata *udata)
+static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg)
 {
 	if (!umem_allows_access(mr->umem, rereg->access))
-		return cxib_reg_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
-					mr->ib.iova, rereg->access, udata);
+		return cxib_reg_user_memory(rereg->pd, mr->umem->address, mr->umem->length,
+					    mr->ib.iova, rereg->access);
 	if (!change_in_place(mr, rereg))
 		return NULL;
 	return reuse_umem(mr, rereg->pd, rereg->access);
@@ -478,14 +494,14 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 		return ERR_PTR(err);
 	if (is_odp(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
 		if (flags & IB_MR_REREG_TRANS)
-			return cxib_reg_user_mr(rereg.pd, start, length, address,
-						rereg.access, udata);
-		return cxib_reg_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
-					ib->iova, rereg.access, udata);
+			return cxib_reg_user_memory(rereg.pd, start, length, address,
+						    rereg.access);
+		return cxib_reg_user_memory(rereg.pd, mr->umem->address, mr->umem->length,
+					    ib->iova, rereg.access);
 	}
 	if (flags & IB_MR_REREG_TRANS)
-		return rereg_umem(mr, &rereg, start, length, udata);
-	return rereg_access(mr, &rereg, udata);
+		return rereg_umem(mr, &rereg, start, length);
+	return rereg_access(mr, &rereg);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_rereg_user_mr);
 

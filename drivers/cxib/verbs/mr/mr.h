@@ -61,18 +61,13 @@ static inline struct cxib_mr *to_mr(struct ib_mr *ib)
 }
 
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
-struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-			       int access, struct ib_udata *udata);
+struct ib_mr *cxib_reg_user_memory(struct ib_pd *ib, u64 start, u64 length, u64 address,
+				   int access);
+struct ib_mr *cxib_reg_user_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address, int fd,
+				   int access);
 struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				 u64 address, int access, struct ib_pd *pd,
 				 struct ib_udata *udata);
-#ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
-struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-				      int fd, int access, struct ib_udata *udata);
-#else
-struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-				      int fd, int access, struct uverbs_attr_bundle *attrs);
-#endif
 struct ib_mr *cxib_reg_memic_mr(struct ib_pd *ib, u64 start, u64 length, int access);
 int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
 
@@ -82,6 +77,9 @@ int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsign
 int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr);
 void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr);
 void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count);
+
+/* mr_ops.c */
+extern const struct ib_device_ops cxib_mr_ops;
 
 /* mw.c */
 int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);

@@ -8,8 +8,7 @@
 
 struct cxib_page_fault;
 
-/* Kernels without ODP, or with another layout of its page lists, disable it. */
-#if defined(CONFIG_INFINIBAND_ON_DEMAND_PAGING) && !defined(CXIB_LACKS_PAGE_RIGHTS)
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 #define CXIB_KERNEL_CAN_PAGE
 #endif
 
@@ -27,7 +26,7 @@ struct cxib_page_fault;
  * @has_null_key: @null_mkey is owned by this MR: page faults that name it name the MR
  * @reference: keeps the MR while pages are faulted in
  * @fault_mutex: serializes page faults: two of them would write their pages to the same
- *	place in dma_list. In an implicit ODP MR it serializes the creation of children.
+ *	place in the list of pages. In an implicit ODP MR it serializes the creation of children.
  *	Taken before umem_mutex; not taken in memory reclaim.
  * @live: the device may use pages of the MR
  * @faults: pages faulted in by page fault events, with those that the device asked for

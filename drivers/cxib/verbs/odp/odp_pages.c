@@ -8,6 +8,7 @@
 #include <rdma/ib_umem_odp.h>
 
 #include "hw/mkey.h"
+#include "verbs/odp/odp_dma.h"
 #include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
@@ -32,7 +33,7 @@ static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_c
 
 	for (i = 0; i < change->xlt_count; i++)
 		if (first + i < update->gone_from || first + i >= update->gone_to)
-			entries[i] = cpu_to_be64(update->memory->dma_list[first + i]);
+			entries[i] = cpu_to_be64(cxib_odp_mtt(update->memory, first + i));
 }
 
 /* Writes the MTTs of pages @from to @to, and of the neighbours in their units. */
@@ -93,7 +94,7 @@ static bool has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
 	u64 i = (start - memory->notifier.interval_tree.start) >> memory->page_shift;
 
 	for (; start < end; start += BIT_ULL(memory->page_shift), i++)
-		if (memory->dma_list[i])
+		if (cxib_odp_is_mapped(memory, i))
 			return true;
 	return false;
 }
@@ -158,14 +159,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_odp_find_range);
  *
  * Context: process context, may sleep; without locks that memory reclaim takes.
  * Return: number of pages that are present; -EFAULT if the range is not within the MR or
- * not mapped in user space, -EIO if UMR failed, or an error of
+ * not mapped in user space or for DMA, -EIO if UMR failed, or an error of
  * ib_umem_odp_map_dma_and_lock().
  */
 int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	struct update update = { .memory = memory };
-	u64 access = ODP_READ_ALLOWED_BIT;
+	u64 access = CXIB_ODP_FAULT_READ;
 	u64 start, first;
 	int pages, err;
 
@@ -173,13 +174,14 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
 	if (err || !range->length)
 		return err;
 	if (range->for_writing && memory->umem.writable)
-		access |= ODP_WRITE_ALLOWED_BIT;
+		access |= CXIB_ODP_FAULT_WRITE;
 	guard(mutex)(&odp_mr->fault_mutex);
 	pages = ib_umem_odp_map_dma_and_lock(memory, start, range->length, access, true);
 	if (pages < 0)
 		return pages;
 	first = (start - ib_umem_start(memory)) >> memory->page_shift;
-	if (odp_mr->live)
+	err = cxib_odp_map(memory, first, pages);
+	if (!err && odp_mr->live)
 		err = update_key(odp_mr, &update, first, first + pages);
 	mutex_unlock(&memory->umem_mutex);
 	return err ?: pages;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* DMA mappings of the pages of an ODP MR, where the RDMA core leaves them to the driver. */
+#include <linux/dma-mapping.h>
+
+#include "verbs/odp/odp_dma.h"
+
+#if defined(CXIB_KERNEL_CAN_PAGE) && !defined(CXIB_LACKS_ODP_DMA_MAP)
+
+#include <linux/hmm.h>
+#include <linux/hmm-dma.h>
+#include <linux/pci-p2pdma.h>
+
+/**
+ * cxib_odp_is_mapped() - is a page mapped for DMA
+ * @memory: memory of the MR
+ * @page: number of the page
+ *
+ * Context: umem_mutex is held.
+ * Return: whether the device may know its address.
+ */
+bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
+{
+	return memory->map.pfn_list[page] & HMM_PFN_DMA_MAPPED;
+}
+
+/**
+ * cxib_odp_map() - map pages that were faulted in for DMA
+ * @memory: memory of the MR
+ * @first: number of the first page
+ * @count: number of pages
+ *
+ * Pages that are mapped already stay so. On error some may be mapped, which their invalidation
+ * unmaps.
+ *
+ * Context: process context; umem_mutex is held since the pages were faulted in.
+ * Return: 0; -EFAULT if a page cannot be mapped.
+ */
+int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned int count)
+{
+	struct device *dev = memory->umem.ibdev->dma_device;
+	struct pci_p2pdma_map_state p2pdma = {};
+	unsigned int i;
+
+	lockdep_assert_held(&memory->umem_mutex);
+
+	for (i = 0; i < count; i++)
+		if (memory->map.pfn_list[first + i] & HMM_PFN_VALID &&
+		    dma_mapping_error(dev, hmm_dma_map_pfn(dev, &memory->map, first + i, &p2pdma)))
+			return -EFAULT;
+	return 0;
+}
+
+/**
+ * cxib_odp_mtt() - MTT of a page
+ * @memory: memory of the MR
+ * @page: number of the page
+ *
+ * Context: umem_mutex is held.
+ * Return: DMA address and rights; 0 if the page is not mapped.
+ */
+u64 cxib_odp_mtt(struct ib_umem_odp *memory, u64 page)
+{
+	struct pci_p2pdma_map_state p2pdma = {};
+	u64 mtt;
+
+	if (!cxib_odp_is_mapped(memory, page))
+		return 0;
+	/* Of a mapped page, this only looks its address up. */
+	mtt = hmm_dma_map_pfn(memory->umem.ibdev->dma_device, &memory->map, page, &p2pdma) |
+	      CXIB_MTT_READ;
+	if (memory->map.pfn_list[page] & HMM_PFN_WRITE)
+		mtt |= CXIB_MTT_WRITE;
+	return mtt;
+}
+
+#endif
