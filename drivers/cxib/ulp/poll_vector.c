@@ -126,7 +126,7 @@ static struct cxib_poll_vector *vector_of(struct irq_affinity_notify *notify)
 	return container_of(notify, struct cxib_poll_vector, affinity);
 }
 
-/* Whoever has moved the thread wants it there, wherever the interrupt goes. */
+/* A thread that an administrator has moved stays there, wherever the interrupt goes. */
 static void follow_interrupt(struct irq_affinity_notify *notify, const cpumask_t *cpus)
 {
 	struct cxib_poll_vector *vector = vector_of(notify);
