@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 PROGRAMS = pathlib.Path("/repo/build/cases")
-PATIENCE = 900
+PATIENCE = 1800
 
 
 class Programs(unittest.TestCase):
