@@ -314,10 +314,11 @@ static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	cxib_health_set_fatal(&ibdev->hw->health, "unexpected CQE");
 }
 
-/* Result of processing one CQE. */
+/* Result of processing one CQE. Of a special one report_special() decides. */
 enum outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_PASSED_OVER,
+	OUTCOME_SPECIAL,
 	OUTCOME_NONE,
 };
 
@@ -375,7 +376,7 @@ static __always_inline bool is_special(const struct ib_wc *wc)
  *
  * Returns false if the completion is not to be reported.
  */
-static noinline bool unmask(struct ib_wc *wc)
+static bool unmask(struct ib_wc *wc)
 {
 	if (wc->opcode >= CXIB_WC_SUB_WQE)
 		return false;
@@ -393,7 +394,7 @@ static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struc
 	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
 		return refuse(cq, qp, entry);
 	wc->qp = qp->wc_qp;
-	return is_special(wc) && !unmask(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return is_special(wc) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
 }
 
 /* XRC_TGT QPs are attached to no CQ: their CQEs arrive in the CQs of XRC SRQs. */
@@ -456,7 +457,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
 	wc->qp = qp->wc_qp;
 	wc->wc_flags = 0;
-	return unlikely(is_special(wc)) && !unmask(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return unlikely(is_special(wc)) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
 }
 
 static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
@@ -478,6 +479,15 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, 
 	return take_other(cq, wc);
 }
 
+/* Returns whether the CQE is reported; otherwise the next one is looked at. */
+static noinline bool report_special(struct cxib_cq *cq, enum outcome outcome, struct ib_wc *wc)
+{
+	if (outcome == OUTCOME_SPECIAL && unmask(wc))
+		return true;
+	cxib_cq_update_ci(cq);
+	return false;
+}
+
 /*
  * Consumes CQEs up to the next one to report. Returns false if there is none.
  * @consumer: local copy of cq->cons_index, which saves reading it again
@@ -489,9 +499,12 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
 	for (;;) {
 		outcome = take_next(cq, *consumer, wc);
 		++*consumer;
-		if (likely(outcome != OUTCOME_PASSED_OVER))
-			return outcome == OUTCOME_TAKEN;
-		cxib_cq_update_ci(cq);
+		if (likely(outcome == OUTCOME_TAKEN))
+			return true;
+		if (outcome == OUTCOME_NONE)
+			return false;
+		if (report_special(cq, outcome, wc))
+			return true;
 	}
 }
 

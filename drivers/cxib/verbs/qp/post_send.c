@@ -94,6 +94,14 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 	}
 }
 
+/* @fence: that of the WQE without IB_SEND_FENCE */
+static noinline enum hw_fence_mode fence_for_reads(const struct cxib_sq *sq,
+						   enum hw_fence_mode fence)
+{
+	return fence == HW_FENCE_MODE_NONE && !sq->is_pipelined ? HW_FENCE_MODE_FENCE :
+								  HW_FENCE_MODE_SMALL_AND_FENCE;
+}
+
 /* A WQE behind a UMR WQE may use its mkey, so it waits until the mkey is updated. */
 static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 						       const struct operation *operation,
@@ -108,8 +116,7 @@ static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 	sq->next_fence = HW_FENCE_MODE_NONE;
 	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
 		return fence;
-	return fence == HW_FENCE_MODE_NONE && !sq->is_pipelined ? HW_FENCE_MODE_FENCE :
-								  HW_FENCE_MODE_SMALL_AND_FENCE;
+	return fence_for_reads(sq, fence);
 }
 
 static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
