@@ -490,7 +490,7 @@ static void close_tries_few_of_closed_contexts(struct kunit *test)
 }
 
 /* A device that does not complete one command is not asked for all others. */
-static void close_ends_at_a_timeout(struct kunit *test)
+static void close_command_timeout_skips_rest(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -642,7 +642,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(check_finds_what_leftovers_may_refer_to),
 	KUNIT_CASE(close_refused_keeps_memory_until_destroyed),
 	KUNIT_CASE(close_tries_few_of_closed_contexts),
-	KUNIT_CASE(close_ends_at_a_timeout),
+	KUNIT_CASE(close_command_timeout_skips_rest),
 	KUNIT_CASE(close_on_fatal_device_releases_memory_after_dma_off),
 	KUNIT_CASE(end_refused_releases_memory_after_dma_off),
 	KUNIT_CASE(end_destroyed_leaves_device_up),

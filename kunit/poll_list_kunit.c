@@ -316,7 +316,7 @@ static void add_idle_cq_is_served_before_full_ones(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &full->entry, cxib_poll_list_next(&model->list));
 }
 
-static void add_twice_in_a_round_waits_for_full_ones(struct kunit *test)
+static void add_twice_per_round_waits_for_full_cqs(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *full = add_cq(model, US, 1, 0);
@@ -333,7 +333,7 @@ static void add_twice_in_a_round_waits_for_full_ones(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &idle->entry, cxib_poll_list_next(&model->list));
 }
 
-static void add_once_a_round_is_always_fresh(struct kunit *test)
+static void add_once_per_round_is_always_fresh(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *full = add_cq(model, US, 1, 0);
@@ -674,7 +674,7 @@ static struct model_cq *make_debtor(struct kunit *test, struct model_cq *full, u
 }
 
 /* In the next round it would have a turn of 40 us. The round after that pays the debt. */
-static void debtor_is_not_fresh_in_the_next_round(struct kunit *test)
+static void debtor_in_next_round_is_not_fresh(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *full = add_cq(model, US, 1, 0);
@@ -685,7 +685,7 @@ static void debtor_is_not_fresh_in_the_next_round(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, QUANTUM_NS, debtor->entry.deficit_ns);
 }
 
-static void debtor_is_fresh_after_a_round_without_turn(struct kunit *test)
+static void debtor_after_round_without_turn_is_fresh(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *full = add_cq(model, US, 1, 0);
@@ -696,7 +696,7 @@ static void debtor_is_fresh_after_a_round_without_turn(struct kunit *test)
 }
 
 /* 100 us of 50: one quantum pays the debt, and does not buy a turn as well. */
-static void debt_of_a_quantum_costs_a_turn(struct kunit *test)
+static void debt_of_one_quantum_costs_one_turn(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *debtor = add_cq(model, US, 1, 0);
@@ -713,7 +713,7 @@ static void debt_of_a_quantum_costs_a_turn(struct kunit *test)
 }
 
 /* 160 us of 50 leave a debt of two quanta and 10 us, which shorten the turn after that. */
-static void repay_lone_debtor_takes_a_call_per_quantum(struct kunit *test)
+static void repay_lone_debtor_takes_call_per_quantum(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *debtor = add_cq(model, US, 1, 0);
@@ -732,7 +732,7 @@ static void repay_lone_debtor_takes_a_call_per_quantum(struct kunit *test)
 }
 
 /* Saved time would let a CQ that was idle for long take all of it at once. */
-static void unused_time_of_a_turn_is_not_saved(struct kunit *test)
+static void unused_time_of_turn_is_not_saved(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_cq *cq = add_cq(model, US, 2, 0);
@@ -889,8 +889,8 @@ static void del_cq_that_does_not_wait_changes_nothing(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(next_empty_list_returns_null),
 	KUNIT_CASE(add_idle_cq_is_served_before_full_ones),
-	KUNIT_CASE(add_twice_in_a_round_waits_for_full_ones),
-	KUNIT_CASE(add_once_a_round_is_always_fresh),
+	KUNIT_CASE(add_twice_per_round_waits_for_full_cqs),
+	KUNIT_CASE(add_once_per_round_is_always_fresh),
 	KUNIT_CASE(batch_of_unknown_cost_is_1),
 	KUNIT_CASE_PARAM(batch_fits_rest_of_turn, batch_gen_params),
 	KUNIT_CASE(batch_after_costs_rose_is_small),
@@ -904,11 +904,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(extreme_values_starve_no_cq, extreme_gen_params),
 	KUNIT_CASE(expensive_cq_that_empties_has_its_share_only),
 	KUNIT_CASE(expensive_cq_after_idle_list_is_fresh),
-	KUNIT_CASE(debtor_is_not_fresh_in_the_next_round),
-	KUNIT_CASE(debtor_is_fresh_after_a_round_without_turn),
-	KUNIT_CASE(debt_of_a_quantum_costs_a_turn),
-	KUNIT_CASE(repay_lone_debtor_takes_a_call_per_quantum),
-	KUNIT_CASE(unused_time_of_a_turn_is_not_saved),
+	KUNIT_CASE(debtor_in_next_round_is_not_fresh),
+	KUNIT_CASE(debtor_after_round_without_turn_is_fresh),
+	KUNIT_CASE(debt_of_one_quantum_costs_one_turn),
+	KUNIT_CASE(repay_lone_debtor_takes_call_per_quantum),
+	KUNIT_CASE(unused_time_of_turn_is_not_saved),
 	KUNIT_CASE(charge_of_clock_that_does_not_advance_ends_turn),
 	KUNIT_CASE(charge_of_clock_that_jumped_is_limited),
 	KUNIT_CASE(debts_of_all_delay_nothing),

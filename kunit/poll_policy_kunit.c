@@ -50,7 +50,7 @@ static void target_of_name_fits_its_class(struct kunit *test)
 	}
 }
 
-static void policy_init_leaves_cqs_to_the_core(struct kunit *test)
+static void policy_init_leaves_cqs_to_core(struct kunit *test)
 {
 	struct cxib_poll_policy policy = {};
 	struct cxib_poll_settings settings;
@@ -85,7 +85,7 @@ static void policy_set_without_device_is_kept(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(target_of_name_fits_its_class, target_gen_params),
-	KUNIT_CASE(policy_init_leaves_cqs_to_the_core),
+	KUNIT_CASE(policy_init_leaves_cqs_to_core),
 	KUNIT_CASE(policy_set_without_device_is_kept),
 	{}
 };

@@ -61,7 +61,7 @@ static void add_handler(struct fixture *fixture, struct ib_event_handler *handle
 	list_add_tail(&handler->list, &fixture->ib.event_handler_list);
 }
 
-static void event_handler_of_file_is_the_one_inside(struct kunit *test)
+static void event_handler_of_file_is_inner_one(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct ib_event_handler foreign = {};
@@ -118,7 +118,7 @@ static void uobject_pinned_has_reader_and_reference(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(event_handler_of_file_is_the_one_inside),
+	KUNIT_CASE(event_handler_of_file_is_inner_one),
 	KUNIT_CASE(event_handler_of_file_without_one_is_not_found),
 	KUNIT_CASE(event_handler_that_is_not_wholly_inside_is_not_found),
 	KUNIT_CASE(uobject_pinned_has_reader_and_reference),

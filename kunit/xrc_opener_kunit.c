@@ -167,7 +167,7 @@ static void event_of_qp_reaches_each_opener_once(struct kunit *test)
 	}
 }
 
-static void event_after_close_reaches_the_others_only(struct kunit *test)
+static void event_after_close_reaches_others_only(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -184,7 +184,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(opener_of_registration_counts_as_such),
 	KUNIT_CASE(handles_of_qp_without_list_are_none),
 	KUNIT_CASE(event_of_qp_reaches_each_opener_once),
-	KUNIT_CASE(event_after_close_reaches_the_others_only),
+	KUNIT_CASE(event_after_close_reaches_others_only),
 	{},
 };
 

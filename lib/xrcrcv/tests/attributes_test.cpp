@@ -83,7 +83,7 @@ ibv_qp_attr various_attributes() {
     };
 }
 
-TEST_F(Attributes, modify_hands_over_all_of_them) {
+TEST_F(Attributes, ModifyPassesAllAttributes) {
     const ibv_qp_attr attr = various_attributes();
     const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN;
 
@@ -171,7 +171,7 @@ ib_uverbs_query_qp_resp various_response() {
     return response;
 }
 
-TEST_F(Attributes, query_returns_all_of_them_for_an_empty_mask) {
+TEST_F(Attributes, QueryWithEmptyMaskReturnsAllAttributes) {
     const ib_uverbs_query_qp_resp response = various_response();
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
@@ -205,7 +205,7 @@ TEST_F(Attributes, query_returns_all_of_them_for_an_empty_mask) {
     EXPECT_EQ(attr.alt_timeout, response.alt_timeout);
 }
 
-TEST_F(Attributes, query_describes_a_receive_qp) {
+TEST_F(Attributes, QueryDescribesReceiveQp) {
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr;
 

@@ -56,7 +56,7 @@ void with_each_call(ibv_xrcd* xrcd, std::uint32_t qpn, Check check) {
     check([&] { return xrcrcv_unregister(xrcd, qpn); });
 }
 
-TEST_F(Calls, arguments_that_are_null_are_refused) {
+TEST_F(Calls, NullArgumentsRefused) {
     const std::uint32_t qpn = created();
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
@@ -70,7 +70,7 @@ TEST_F(Calls, arguments_that_are_null_are_refused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(Calls, driver_without_registrations_is_not_asked_for_anything) {
+TEST_F(Calls, DriverWithoutRegistrationsGetsNoRequest) {
     const std::uint32_t qpn = created();
 
     kernel_.has_registrations = false;
@@ -79,7 +79,7 @@ TEST_F(Calls, driver_without_registrations_is_not_asked_for_anything) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(Calls, device_of_another_kind_is_not_asked_for_anything) {
+TEST_F(Calls, OtherDriverGetsNoRequest) {
     const std::uint32_t qpn = created();
 
     kernel_.driver_id = 2; // RDMA_DRIVER_MLX4
@@ -88,7 +88,7 @@ TEST_F(Calls, device_of_another_kind_is_not_asked_for_anything) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(Calls, device_that_is_gone_returns_so) {
+TEST_F(Calls, RemovedDeviceReturnsEio) {
     const std::uint32_t qpn = created();
 
     kernel_.is_gone = true;
@@ -96,7 +96,7 @@ TEST_F(Calls, device_that_is_gone_returns_so) {
     EXPECT_EQ(xrcrcv_supported(domain_.context()), 0);
 }
 
-TEST_F(Calls, support_query_leaves_errno_alone) {
+TEST_F(Calls, SupportQueryKeepsErrno) {
     errno = 77;
     EXPECT_EQ(xrcrcv_supported(domain_.context()), 1);
     kernel_.has_registrations = false;
@@ -104,7 +104,7 @@ TEST_F(Calls, support_query_leaves_errno_alone) {
     EXPECT_EQ(errno, 77);
 }
 
-TEST_F(Calls, domain_that_the_kernel_does_not_know_is_refused) {
+TEST_F(Calls, UnknownDomainRefused) {
     const std::uint32_t qpn = created();
 
     kernel_.domains = {domain_handle + 1};
@@ -112,7 +112,7 @@ TEST_F(Calls, domain_that_the_kernel_does_not_know_is_refused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(Calls, domain_behind_many_others_is_found) {
+TEST_F(Calls, DomainBehindManyOthersFound) {
     // The first list that the kernel is asked for has 64 places, the second one 256.
     for (std::uint32_t handle = 100; handle < 500; ++handle)
         kernel_.domains.insert(handle);
@@ -122,12 +122,12 @@ TEST_F(Calls, domain_behind_many_others_is_found) {
     EXPECT_EQ(xrcrcv_create(last.get(), &qpn), 0);
 }
 
-TEST_F(Calls, list_of_domains_that_fails_is_an_error) {
+TEST_F(Calls, FailedDomainListReturnsError) {
     kernel_.failures["list"] = EIO;
     with_each_call(domain_.get(), 1, [](auto call) { expect_error(EIO, call); });
 }
 
-TEST_F(Calls, create_leaves_a_registration_and_no_handle) {
+TEST_F(Calls, CreateLeavesRegistrationWithoutHandle) {
     std::uint32_t qpn = 0;
 
     EXPECT_EQ(xrcrcv_create(domain_.get(), &qpn), 0);
@@ -139,7 +139,7 @@ TEST_F(Calls, create_leaves_a_registration_and_no_handle) {
     EXPECT_EQ(kernel_.registered_events_fd, FakeKernel::events_fd);
 }
 
-TEST_F(Calls, create_leaves_nothing_when_the_kernel_fails) {
+TEST_F(Calls, FailedCreateLeavesNothing) {
     std::uint32_t qpn = free_number;
 
     kernel_.failures["create"] = ENOMEM;
@@ -153,28 +153,28 @@ TEST_F(Calls, create_leaves_nothing_when_the_kernel_fails) {
     EXPECT_EQ(qpn, free_number);
 }
 
-TEST_F(Calls, kernel_without_event_handlers_returns_not_supported) {
+TEST_F(Calls, MissingEventHandlersReturnNotSupported) {
     std::uint32_t qpn = 0;
 
     kernel_.failures["register"] = EOPNOTSUPP;
     expect_error(EOPNOTSUPP, [&] { return xrcrcv_create(domain_.get(), &qpn); });
 }
 
-TEST_F(Calls, register_again_is_no_error) {
+TEST_F(Calls, RegisterTwiceSucceeds) {
     const std::uint32_t qpn = created();
 
     EXPECT_EQ(xrcrcv_register(domain_.get(), qpn), 0);
     EXPECT_THAT(kernel_.registrations, SizeIs(1));
 }
 
-TEST_F(Calls, register_uses_the_events_of_the_context) {
+TEST_F(Calls, RegisterUsesContextEvents) {
     kernel_.qps[0x55] = domain_handle;
     EXPECT_EQ(xrcrcv_register(domain_.get(), 0x55), 0);
     EXPECT_EQ(kernel_.registered_events_fd, FakeKernel::events_fd);
     EXPECT_THAT(kernel_.requests, ElementsAre("register"));
 }
 
-TEST_F(Calls, unregister_ends_the_registration) {
+TEST_F(Calls, UnregisterEndsRegistration) {
     const std::uint32_t qpn = created();
     const std::uint32_t other = created();
 
@@ -185,7 +185,7 @@ TEST_F(Calls, unregister_ends_the_registration) {
     expect_error(EINVAL, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
 }
 
-TEST_F(Calls, unregister_that_another_thread_overtakes_is_refused) {
+TEST_F(Calls, UnregisterOvertakenByThreadRefused) {
     const std::uint32_t qpn = created();
 
     for (const int error : {ENOENT, EBUSY}) {
@@ -194,7 +194,7 @@ TEST_F(Calls, unregister_that_another_thread_overtakes_is_refused) {
     }
 }
 
-TEST_F(Calls, domain_that_is_being_closed_is_busy) {
+TEST_F(Calls, ClosingDomainReturnsBusy) {
     const std::uint32_t qpn = created();
 
     kernel_.failures = {{"find", EBUSY}, {"register", EBUSY}};
@@ -202,7 +202,7 @@ TEST_F(Calls, domain_that_is_being_closed_is_busy) {
     expect_error(EBUSY, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
 }
 
-TEST_F(Calls, number_of_no_qp_is_refused) {
+TEST_F(Calls, UnknownQpnRefused) {
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
 
@@ -213,7 +213,7 @@ TEST_F(Calls, number_of_no_qp_is_refused) {
                  [&] { return xrcrcv_query(domain_.get(), free_number, &attr, 0, &init_attr); });
 }
 
-TEST_F(Calls, modify_and_query_close_the_handle_whatever_happens) {
+TEST_F(Calls, ModifyAndQueryAlwaysCloseHandle) {
     const std::uint32_t qpn = created();
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
@@ -229,7 +229,7 @@ TEST_F(Calls, modify_and_query_close_the_handle_whatever_happens) {
                             "modify", "destroy", "open", "query", "destroy"));
 }
 
-TEST_F(Calls, query_that_fails_changes_nothing) {
+TEST_F(Calls, FailedQueryChangesNothing) {
     const std::uint32_t qpn = created();
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
@@ -242,7 +242,7 @@ TEST_F(Calls, query_that_fails_changes_nothing) {
     EXPECT_EQ(init_attr.sq_sig_all, 5);
 }
 
-TEST_F(Calls, success_leaves_errno_alone) {
+TEST_F(Calls, SuccessKeepsErrno) {
     const std::uint32_t qpn = created();
     ibv_qp_attr attr{};
     ibv_qp_init_attr init_attr{};
@@ -255,7 +255,7 @@ TEST_F(Calls, success_leaves_errno_alone) {
     EXPECT_EQ(errno, 77);
 }
 
-TEST_F(Calls, event_of_a_short_lived_handle_can_be_acknowledged) {
+TEST_F(Calls, EventOfClosedHandleAcknowledged) {
     (void)created();
     ibv_async_event event{};
 
@@ -266,7 +266,7 @@ TEST_F(Calls, event_of_a_short_lived_handle_can_be_acknowledged) {
     EXPECT_EQ(event.element.qp->events_completed, 1U);
 }
 
-TEST(Event, flag_marks_those_of_registered_qps) {
+TEST(Event, FlagMarksEventsOfRegisteredQps) {
     ibv_async_event event{};
     std::uint32_t qpn = 1;
     ibv_event_type type = IBV_EVENT_SM_CHANGE;

@@ -47,7 +47,7 @@ void expect_no_object(int expected, Function function) {
     EXPECT_EQ(errno, expected);
 }
 
-TEST_F(NamesOf2008, create_needs_nothing_but_the_domain) {
+TEST_F(NamesOf2008, CreateRequiresDomainOnly) {
     ibv_qp_init_attr init_attr = garbage_with_domain();
     std::uint32_t qpn = 0;
 
@@ -55,7 +55,7 @@ TEST_F(NamesOf2008, create_needs_nothing_but_the_domain) {
     EXPECT_EQ(kernel_.qps.at(qpn), domain_handle);
 }
 
-TEST_F(NamesOf2008, each_call_has_its_own_effect) {
+TEST_F(NamesOf2008, CallsHaveOwnEffects) {
     ibv_qp_init_attr init_attr = garbage_with_domain();
     ibv_qp_attr attr{};
     std::uint32_t qpn = 0;
@@ -74,7 +74,7 @@ TEST_F(NamesOf2008, each_call_has_its_own_effect) {
     EXPECT_THAT(kernel_.registrations, IsEmpty());
 }
 
-TEST_F(NamesOf2008, arguments_that_are_null_are_refused) {
+TEST_F(NamesOf2008, NullArgumentsRefused) {
     ibv_qp_init_attr init_attr = garbage_with_domain();
     ibv_srq_init_attr srq_init_attr{};
     ibv_qp_attr attr{};
@@ -105,7 +105,7 @@ TEST_F(NamesOf2008, arguments_that_are_null_are_refused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST(HeaderOf2008, members_share_their_places_with_those_of_today) {
+TEST(HeaderOf2008, MembersSharePlacesWithCurrentOnes) {
     ibv_send_wr wr{};
     ibv_async_event event{};
 

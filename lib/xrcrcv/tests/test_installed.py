@@ -44,15 +44,15 @@ class Installed(unittest.TestCase):
             "-Wl,--no-undefined", f"-Wl,-rpath-link,{self.libraries}")
         return run("readelf", "-d", output)
 
-    def test_program_of_today_compiles_with_what_pkg_config_says(self) -> None:
+    def test_current_program_compiles_with_pkg_config_flags(self) -> None:
         needed = self.needed_libraries("xrcrcv", "header_of_today.c")
         self.assertIn("[libxrcrcv.so.1]", needed)
         self.assertNotIn("libxrc2008", needed)
 
-    def test_program_of_2008_compiles_with_what_pkg_config_says(self) -> None:
+    def test_2008_program_compiles_with_pkg_config_flags(self) -> None:
         self.assertIn("[libxrc2008.so.1]", self.needed_libraries("xrc2008", "header_of_2008.c"))
 
-    def test_each_call_has_a_manual_page(self) -> None:
+    def test_each_call_has_manual_page(self) -> None:
         pages = {page.name.removesuffix(".3") for page in self.prefix.glob("share/man/man3/*.3")}
         calls = {
             line.split()[2].split("@")[0]

@@ -40,14 +40,14 @@ class Generator(unittest.TestCase):
         source.write_text(header, encoding="utf-8")
         return subprocess.run([PROGRAM, source, self.output], capture_output=True, text=True, check=False)
 
-    def test_header_of_rdma_core_keeps_its_lines_and_gets_those_of_2008(self) -> None:
+    def test_rdma_core_header_keeps_lines_and_gets_2008_lines(self) -> None:
         self.assertEqual(self.make(self.header).returncode, 0)
         made = self.output.read_text(encoding="utf-8").splitlines()
         lines = iter(made)
         self.assertTrue(all(line in lines for line in self.header.splitlines()), "lines are missing or moved")
         self.assertIn("\tIBV_QPT_XRC = IBV_QPT_XRC_SEND,", made)
 
-    def test_place_that_is_missing_is_named_and_nothing_is_written(self) -> None:
+    def test_missing_place_named_and_nothing_written(self) -> None:
         for place, name in PLACES.items():
             with self.subTest(place=place):
                 self.assertEqual(self.header.count(place), 1)
@@ -58,7 +58,7 @@ class Generator(unittest.TestCase):
                 self.assertIn("0 times", run.stderr)
                 self.assertFalse(self.output.exists())
 
-    def test_place_that_is_there_twice_is_refused(self) -> None:
+    def test_duplicate_place_refused(self) -> None:
         begin = self.header.index("struct ibv_xrcd {")
         twice = self.header[begin : self.header.index("};", begin) + 3]
         run = self.make(self.header.replace(twice, twice + twice))
@@ -66,14 +66,14 @@ class Generator(unittest.TestCase):
         self.assertIn("2 times", run.stderr)
         self.assertFalse(self.output.exists())
 
-    def test_member_in_the_hole_of_an_srq_is_refused(self) -> None:
+    def test_member_in_srq_hole_refused(self) -> None:
         begin = self.header.index("struct ibv_srq {")
         end = self.header.index("pthread_mutex_t", begin)
         run = self.make(self.header[:end] + "uint32_t new_member;\n\t" + self.header[end:])
         self.assertEqual(run.returncode, 1)
         self.assertIn("number of an SRQ", run.stderr)
 
-    def test_header_of_2008_is_refused(self) -> None:
+    def test_2008_header_refused(self) -> None:
         self.assertEqual(self.make(self.header).returncode, 0)
         run = self.make(self.output.read_text(encoding="utf-8"))
         self.assertEqual(run.returncode, 1)

@@ -48,7 +48,7 @@ class BenchPolling(unittest.TestCase):
                 self.assertEqual(len(samples), SAMPLES)
                 self.assertGreater(min(samples), 0)
 
-    def test_impossible_settings_are_refused(self) -> None:
+    def test_invalid_settings_refused(self) -> None:
         context = bench_polling.contexts()[0]
         for settings in ({"context": "nowhere"}, {}, {"context": context, "hogs": "1,2,x"},
                          {"context": context, "hogs": ",".join(["5"] * 17)}, {"context": context, "hogs": "10001"},

@@ -23,7 +23,7 @@ OTHERS = ("xrc_", "moderation_", "local_key_", "context_", "pipelining_")
 
 
 class Cases(UlpTest):
-    def test_are_right(self) -> None:
+    def test_chosen_cases_pass(self) -> None:
         for name in filter(CHOSEN.search, [name for name in cases() if name not in MEASURES and not name.startswith(OTHERS)]):
             seeds = range(FIRST_SEED, FIRST_SEED + SEEDS) if RANDOM.match(name) else [1]
             for seed in seeds:

@@ -16,7 +16,7 @@ RANDOM = ("_changes", "_resizes", "_free")
 
 
 class Contexts(UlpTest):
-    def test_are_as_documented(self) -> None:
+    def test_context_cases_pass(self) -> None:
         for name in (name for name in cases() if name.startswith("context_")):
             for seed in range(1, SEEDS + 1) if name.endswith(RANDOM) else [1]:
                 print(f"{name}, seed {seed}", flush=True)

@@ -79,16 +79,16 @@ class LyingCompletions(UlpTest, RecoveryTest):
                     print(f"{case}, a completion {what}: {found.splitlines()[:1]}, fatal: {self.failures()}", flush=True)
                     self.assert_works(case)
 
-    def test_that_make_no_sense(self) -> None:
+    def test_nonsense_cqes_survived(self) -> None:
         self.endure(NONSENSE, True)
 
-    def test_of_receives_that_make_no_sense(self) -> None:
+    def test_nonsense_receive_cqes_survived(self) -> None:
         self.endure(NONSENSE_OF_RECEIVES, True)
 
-    def test_of_shared_receives_that_make_no_sense(self) -> None:
+    def test_nonsense_shared_receive_cqes_survived(self) -> None:
         self.endure(NONSENSE_OF_SHARED_RECEIVES, True, ("rc_shared_receives", "ud_shared_receives"))
 
-    def test_that_could_be_right(self) -> None:
+    def test_plausible_cqes_survived(self) -> None:
         self.endure(LIES, False)
 
 

@@ -14,7 +14,7 @@ IS_SHARED = os.environ.get("KVERBS_SHARED_KEY", "yes") == "yes"
 
 
 class LocalKeys(UlpTest):
-    def test_are_shared_where_the_device_has_one(self) -> None:
+    def test_local_key_shared_where_device_has_one(self) -> None:
         self.assertEqual(run_case("local_key_shared"), "" if IS_SHARED else "domains have local keys of their own")
 
 

@@ -20,7 +20,7 @@ class AdaptiveModeration(UlpTest):
     def setUp(self) -> None:
         self.addCleanup(switch, "on")
 
-    def test_switched_off_and_on(self) -> None:
+    def test_moderation_switched_off_and_on(self) -> None:
         switch("off")
         for name in CASES:
             self.assertIn("does not adapt", run_case(name))

@@ -16,12 +16,12 @@ RANDOM = ("pipelining_random", "pipelining_random_ends")
 
 
 class Pipelining(UlpTest):
-    def test_single_cases_are_right(self) -> None:
+    def test_single_cases_pass(self) -> None:
         for name in cases():
             if name.startswith("pipelining_") and name not in RANDOM:
                 self.assert_right(name)
 
-    def test_random_targets_never_lie(self) -> None:
+    def test_random_targets_report_correctly(self) -> None:
         for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
             for name in RANDOM:
                 self.assert_right(name, seed)

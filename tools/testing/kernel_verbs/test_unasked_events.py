@@ -61,7 +61,7 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         """MADs raise events of other CQs."""
         subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
 
-    def test_of_each_event_twice_lose_nothing(self) -> None:
+    def test_duplicate_events_lose_nothing(self) -> None:
         for context in CONTEXTS:
             with self.subTest(context=context):
                 (TRACE / "trace").write_text("")
@@ -70,7 +70,7 @@ class UnaskedEvents(UlpTest, RecoveryTest):
                 control("faults", "clear")
                 self.assertTrue(self.dropped())
 
-    def test_of_cqs_that_are_not_armed_or_not_there(self) -> None:
+    def test_events_of_unarmed_or_unknown_cqs_dropped(self) -> None:
         unknown = self.unknown_events()
         found: list[str] = []
         case = threading.Thread(target=lambda: found.append(run_case("context_direct_traffic", rounds=ROUNDS)))

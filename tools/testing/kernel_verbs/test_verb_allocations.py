@@ -61,10 +61,10 @@ class FailingAllocations(UlpTest):
         print(f"{name}: {total} allocations, {len(tried)} made to fail, the case failed {failed} times", flush=True)
         self.assertGreater(failed, 0)
 
-    def test_of_objects(self) -> None:
+    def test_object_allocations_failing_survived(self) -> None:
         self.fail_each("failslab")
 
-    def test_of_pages(self) -> None:
+    def test_page_allocations_failing_survived(self) -> None:
         self.fail_each("fail_page_alloc")
 
 

@@ -82,10 +82,10 @@ class Receivers(UlpTest):
             sender.send(number, int(found[f"queue{number % 2}"]))
         self.assert_right("xrc_check", 1, checked)
 
-    def test_messages_come_to_the_queues_that_they_name(self) -> None:
+    def test_messages_reach_named_srqs(self) -> None:
         self.exchange(MESSAGES, 1)
 
-    def test_queues_go_with_completions_that_nobody_has_polled(self) -> None:
+    def test_srq_with_unpolled_completions_destroyed(self) -> None:
         for seed in (1, 2):
             with self.subTest(seed=seed):
                 self.exchange(MESSAGES // 2, seed)

@@ -27,11 +27,11 @@ class Bytecode(unittest.TestCase):
     def compiled(self):
         return pathlib.Path(importlib.util.cache_from_source(str(self.source)))
 
-    def test_is_put_beside_every_module(self):
+    def test_module_compiled_beside_source(self):
         bytecode.provide(self.directory)
         self.assertTrue(self.compiled.exists())
 
-    def test_follows_the_source(self):
+    def test_changed_source_compiled_again(self):
         bytecode.provide(self.directory)
         before = self.compiled.read_bytes()
         self.source.write_text("VALUE = 12345\n")
@@ -39,13 +39,13 @@ class Bytecode(unittest.TestCase):
         bytecode.provide(self.directory)
         self.assertNotEqual(self.compiled.read_bytes(), before)
 
-    def test_is_left_alone_where_it_is_up_to_date(self):
+    def test_current_bytecode_kept(self):
         bytecode.provide(self.directory)
         os.utime(self.compiled, (1, 1))
         bytecode.provide(self.directory)
         self.assertEqual(self.compiled.stat().st_mtime, 1)
 
-    def test_source_with_an_error_is_left_to_whoever_runs_it(self):
+    def test_source_with_error_ignored(self):
         self.source.write_text("this is no Python\n")
         output = io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):

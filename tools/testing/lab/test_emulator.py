@@ -43,36 +43,36 @@ class TheEmulator(unittest.TestCase):
         self.addCleanup(emulator.child.end, 0)
         return emulator
 
-    def test_every_hca_has_a_socket_that_is_gone_at_the_end(self):
+    def test_hca_sockets_removed_at_end(self):
         emulator = self.start(_SERVE + "signal.sigwait([signal.SIGTERM])", hcas=3)
         self.assertEqual([True] * 3, [path.is_socket() for path in emulator.sockets])
         emulator.end()
         self.assertEqual([False] * 3, [path.exists() for path in emulator.sockets])
 
-    def test_further_arguments_arrive_as_words(self):
+    def test_further_arguments_passed_as_words(self):
         emulator = self.start(
             "print(arguments[-3:], flush=True)\n" + _SERVE + "signal.pause()", arguments="--profile 'connect x' -v")
         self.assertIn("['--profile', 'connect x', '-v']", emulator.log.read_text())
 
-    def test_end_before_the_sockets_are_there_is_an_error_with_its_status(self):
+    def test_early_end_reports_status(self):
         with self.assertRaisesRegex(EmulatorError, "ended with status 3 before its sockets were there"):
             self.start("sys.exit(3)")
 
-    def test_orderly_end_is_no_problem(self):
+    def test_orderly_end_reports_nothing(self):
         emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + _SERVE + "signal.pause()")
         self.assertIsNone(emulator.end())
 
-    def test_end_with_another_status_is_a_problem(self):
+    def test_end_with_status_reported(self):
         emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n" + _SERVE + "signal.pause()")
         self.assertIn("ended with status 4", emulator.end())
 
-    def test_violations_are_read_line_by_line(self):
+    def test_violations_read_by_line(self):
         emulator = self.start(
             "open(violations, 'w').write('reserved bits set in CREATE_CQ\\npage returned twice\\n')\n"
             + _SERVE + "signal.pause()")
         self.assertEqual(["reserved bits set in CREATE_CQ", "page returned twice"], emulator.violations())
 
-    def test_no_file_means_no_violations(self):
+    def test_missing_file_means_no_violations(self):
         emulator = self.start(_SERVE + "signal.pause()")
         self.assertEqual([], emulator.violations())
 

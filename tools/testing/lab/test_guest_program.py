@@ -21,17 +21,17 @@ class Compiled(unittest.TestCase):
         self.source = Path(temporary.name) / "trivial.c"
         self.source.write_text("int main(void) { return 3; }\n", encoding="ascii")
 
-    def test_runs(self):
+    def test_program_compiled_and_run(self):
         program = guest_program.provide(self.source, self.cache)
         self.assertEqual(3, subprocess.run([program], check=False).returncode)
 
-    def test_unchanged_source_is_not_compiled_again(self):
+    def test_unchanged_source_not_compiled_again(self):
         program = guest_program.provide(self.source, self.cache)
         before = program.stat().st_mtime_ns
         self.assertEqual(program, guest_program.provide(self.source, self.cache))
         self.assertEqual(before, program.stat().st_mtime_ns)
 
-    def test_changed_source_replaces_the_program(self):
+    def test_changed_source_replaces_program(self):
         old = guest_program.provide(self.source, self.cache)
         self.source.write_text("int main(void) { return 4; }\n", encoding="ascii")
         new = guest_program.provide(self.source, self.cache)
@@ -54,17 +54,17 @@ class Refusals(unittest.TestCase):
         run = subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False)
         return run.returncode, run.stderr
 
-    def test_module_that_is_not_there(self):
+    def test_unknown_module_reported(self):
         status, said = self.run_program("load", "no_such_module")
         self.assertEqual(1, status)
         self.assertRegex(said, "^cannot load no_such_module: not in /lib/modules/")
 
-    def test_file_that_is_not_there(self):
+    def test_missing_file_reported(self):
         status, said = self.run_program("load", "/nowhere/some.ko")
         self.assertEqual(1, status)
         self.assertEqual("cannot load /nowhere/some.ko: No such file or directory\n", said)
 
-    def test_dependency_that_is_not_there(self):
+    def test_missing_dependency_reported(self):
         with tempfile.NamedTemporaryFile(suffix=".ko") as module:
             module.write(b"license=GPL\0depends=no_such_module,another\0name=x\0")
             module.flush()
@@ -72,7 +72,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(1, status)
         self.assertRegex(said, "^cannot load no_such_module, which .* needs: ")
 
-    def test_arguments_that_make_no_sense(self):
+    def test_invalid_arguments_print_usage(self):
         for arguments in ((), ("fly",), ("relay", "/only/a/pipe"), ("load",)):
             status, said = self.run_program(*arguments)
             self.assertEqual(2, status)

@@ -36,31 +36,31 @@ class Decision(unittest.TestCase):
     def test_usual_guest_is_resumed(self):
         self.assertIsNone(self.refusal())
 
-    def test_further_kernel_arguments_do_not_matter(self):
+    def test_further_kernel_arguments_resumed(self):
         self.assertIsNone(self.refusal(append="dma_debug=off kunit.enable=1"))
 
-    def test_one_that_is_to_boot_does(self):
+    def test_boot_requested_boots(self):
         self.assertIn("asked for", self.refusal(boot=True))
         self.assertIn("asked for", self.refusal({"CXIB_LAB_BOOT": "1"}))
 
-    def test_empty_setting_is_none(self):
+    def test_empty_setting_ignored(self):
         self.assertIsNone(self.refusal({"CXIB_LAB_BOOT": "", "LAB_GUEST_TREE": ""}))
 
-    def test_one_that_is_started_again_boots(self):
+    def test_rebooting_guest_boots(self):
         self.assertIn("again", self.refusal(reboots=1))
 
-    def test_one_with_a_real_processor_boots(self):
+    def test_real_processor_boots(self):
         self.assertIn("processor", self.refusal(accelerator="kvm"))
 
-    def test_one_with_further_devices_or_another_clock_boots(self):
+    def test_further_devices_or_other_clock_boots(self):
         for each in ("-device pci-testdev", "-icount shift=0"):
             self.assertIn("arguments for QEMU", self.refusal(qemu=each))
 
-    def test_one_with_another_start_boots(self):
+    def test_other_init_boots(self):
         for each in ("lab.layer=/dev/vda", "quiet rdinit=/bin/busybox -- sleep 1", "init=/bin/sh"):
             self.assertIn("another start", self.refusal(append=each))
 
-    def test_one_with_a_tree_of_its_own_boots(self):
+    def test_own_tree_boots(self):
         for name in ("LAB_GUEST_TREE", "LAB_GUEST_BOOT", "LAB_GUEST_RELEASE"):
             self.assertIn("tree", self.refusal({name: "something"}))
 
@@ -97,29 +97,29 @@ class Key(unittest.TestCase):
         """Gives a file of the tree another time."""
         os.utime(self.tree / name, (1, 1))
 
-    def test_equal_guests_share(self):
+    def test_equal_guests_share_key(self):
         self.assertEqual(self.key(), self.key())
 
-    def test_up_to_four_hcas_make_no_difference_but_more_do(self):
+    def test_up_to_four_hcas_share_key(self):
         self.assertEqual(self.key(hcas=0), self.key(hcas=4))
         self.assertNotEqual(self.key(hcas=4), self.key(hcas=5))
 
-    def test_another_machine_is_another_kind(self):
+    def test_other_machine_changes_key(self):
         keys = {self.key(), self.key(machine={"cpus": 4}), self.key(machine={"memory": 3072}),
                 self.key(machine={"nodes": 2}), self.key(machine={"iommu": True})}
         self.assertEqual(len(keys), 5)
 
-    def test_another_kernel_or_other_arguments_are_another_kind(self):
+    def test_other_kernel_or_arguments_change_key(self):
         keys = {self.key(releases=("1", "2")), self.key("2", releases=("1", "2")),
                 self.key(releases=("1", "2"), append="x=y")}
         self.assertEqual(len(keys), 3)
 
-    def test_how_fast_the_clock_counts_is_not_part_of_it(self):
+    def test_clock_frequency_keeps_key(self):
         before = self.key()
         with mock.patch.object(making.clock, "counter_khz", lambda: 1001):
             self.assertEqual(self.key(), before)
 
-    def test_whatever_is_made_again_makes_another_kind(self):
+    def test_remade_input_changes_key(self):
         keys = [self.key()]
         for name in ("boot/vmlinuz-1", "lib/modules/1/modules.dep", "var/lib/dpkg/status", "qemu"):
             self.touch(name)
@@ -128,10 +128,10 @@ class Key(unittest.TestCase):
         keys.append(self.key())
         self.assertEqual(len(set(keys)), len(keys))
 
-    def test_kernel_that_comes_later_makes_another_image(self):
+    def test_later_kernel_changes_image(self):
         self.assertNotEqual(making.image_name(self.tree, ["1"]), making.image_name(self.tree, ["1", "2"]))
 
-    def test_kind_of_processor_counts_and_not_its_present_speed(self):
+    def test_processor_type_changes_key_and_speed_does_not(self):
         first = making.processor(CPUINFO.format(mhz=1000, flags=""))
         self.assertEqual(first, making.processor(CPUINFO.format(mhz=2000, flags="")))
         self.assertNotEqual(first, making.processor(CPUINFO.format(mhz=1000, flags=" avx")))

@@ -29,21 +29,21 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(options.LAB_FAILED, end.exception.code)
         return said.getvalue()
 
-    def test_one_word_is_a_shell_command(self):
+    def test_one_word_is_shell_command(self):
         self.assertEqual("lsmod | grep cxib", self.parse("--", "lsmod | grep cxib")[0].command)
 
-    def test_several_words_keep_their_boundaries(self):
+    def test_several_words_keep_boundaries(self):
         self.assertEqual("echo 'a  b' '|'", self.parse("--", "echo", "a  b", "|")[0].command)
 
-    def test_options_of_the_command_are_the_commands(self):
+    def test_options_behind_command_belong_to_command(self):
         self.assertEqual("ls --verbose", self.parse("--kernel", "debug", "--", "ls", "--verbose")[0].command)
 
-    def test_driver_has_one_hca_where_the_emulator_is_built(self):
+    def test_driver_with_emulator_has_one_hca(self):
         self.assertEqual(1, self.parse("--driver", "cxib", "--", "true", emulator=True)[0].hcas)
         self.assertEqual(1, self.parse("--driver", "mlx5", "--", "true", emulator=True)[0].hcas)
         self.assertEqual(0, self.parse("--", "true", emulator=True)[0].hcas)
 
-    def test_driver_is_refused_without_the_emulator_unless_no_hca_is_wanted(self):
+    def test_driver_without_emulator_refused_unless_no_hcas(self):
         with mock.patch.object(options, "EMULATOR", Path("/no/such/emulator")):
             for driver in ("cxib", "mlx5"):
                 self.assertIn("make cxemu", self.refuse("--driver", driver, "--", "true"))
@@ -52,7 +52,7 @@ class CommandLine(unittest.TestCase):
     def test_repeated_arguments_add_up(self):
         self.assertEqual("a=1 b=2", self.parse("--append", "a=1", "--append", "b=2", "--", "true")[0].append)
 
-    def test_subnet_manager_is_the_emulators_unless_another_is_named(self):
+    def test_subnet_manager_defaults_to_emulator(self):
         words = ("--driver", "cxib", "--cxemu", "--ports 2")
         for sm in (("--sm",), ("--sm", "cxemu")):
             parsed = self.parse(*words, *sm, "--", "true", emulator=True)[0]
@@ -62,17 +62,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(("opensm", "--ports 2"), (parsed.sm, parsed.cxemu))
         self.assertIsNone(self.parse(*words, "--", "true", emulator=True)[0].sm)
 
-    def test_unknown_subnet_manager_is_named(self):
+    def test_unknown_subnet_manager_named(self):
         self.assertIn("'ufm'", self.refuse("--driver", "cxib", "--sm", "ufm", "--", "true"))
 
-    def test_number_that_is_none_is_named(self):
+    def test_invalid_number_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 
-    def test_every_node_needs_a_processor(self):
+    def test_node_without_processor_refused(self):
         self.assertIn("--nodes 3 needs as many processors, --cpus is 2", self.refuse("--nodes", "3", "--", "true"))
         self.assertEqual(3, self.parse("--nodes", "3", "--cpus", "3", "--", "true")[0].nodes)
 
-    def test_shell_may_follow_a_command(self):
+    def test_shell_with_or_without_command_accepted(self):
         self.assertEqual("true", self.parse("--shell", "--", "true")[0].command)
         self.assertEqual("", self.parse("--shell")[0].command)
 

@@ -10,22 +10,22 @@ from labrun.output import EndMark, Prefixed
 class TheEndMark(unittest.TestCase):
     """The end mark arrives in any number of pieces."""
 
-    def test_output_goes_through_unchanged(self):
+    def test_output_without_mark_unchanged(self):
         mark = EndMark("ab12")
         self.assertEqual(b"text \x00\xff\n", mark.feed(b"text \x00\xff\n"))
         self.assertIsNone(mark.status)
 
-    def test_mark_is_cut_off_and_its_status_known(self):
+    def test_mark_removed_and_status_known(self):
         mark = EndMark("ab12")
         self.assertEqual(b"no line end", mark.feed(b"no line end\x1eLAB-END ab12 7\x1e"))
         self.assertEqual(7, mark.status)
 
-    def test_mark_in_single_bytes_is_found(self):
+    def test_mark_in_single_bytes_found(self):
         mark = EndMark("ab12")
         seen = b"".join(mark.feed(bytes([byte])) for byte in b"one\n\x1eLAB-END ab12 0\x1e")
         self.assertEqual((b"one\n", 0), (seen, mark.status))
 
-    def test_text_that_begins_like_mark_is_output(self):
+    def test_text_like_mark_is_output(self):
         mark = EndMark("ab12")
         seen = mark.feed(b"a\x1eLAB-") + mark.feed(b"END cd34 5\x1e\n")
         self.assertEqual((b"a\x1eLAB-END cd34 5\x1e\n", None), (seen, mark.status))
@@ -39,7 +39,7 @@ class TheEndMark(unittest.TestCase):
 class PrefixedOutput(unittest.TestCase):
     """Two guests in one terminal."""
 
-    def test_every_line_gets_the_prefix(self):
+    def test_lines_get_prefix(self):
         stream = io.BytesIO()
         output = Prefixed(stream, "vm1| ")
         output.write(b"one\ntw")

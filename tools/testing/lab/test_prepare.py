@@ -79,20 +79,20 @@ class Arguments(LabTest):
     def test_unknown_kernel_is_named(self) -> None:
         self.assertIn("unknown kernel 'fast': stock or debug", self.refusal("prepare", "--for", "fast"))
 
-    def test_kernel_has_to_be_named(self) -> None:
+    def test_missing_kernel_named(self) -> None:
         self.assertIn("--for needs a kernel", self.refusal("prepare", "--for"))
 
 
 class Prepared(LabTest):
     """Runs that have nothing to do."""
 
-    def test_tree_is_enough_for_the_stock_kernel(self) -> None:
+    def test_tree_suffices_for_stock_kernel(self) -> None:
         self.make_tree()
         done = self.run_script("prepare", "--for", "stock")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn(f"The lab is ready: {self.lab()}/tree (kernels {STOCK};", done.stdout)
 
-    def test_everything_is_wanted_where_nothing_is_said(self) -> None:
+    def test_default_prepares_everything(self) -> None:
         self.make_tree()
         self.make_debug_kernel()
         done = self.run_script("prepare")
@@ -112,11 +112,11 @@ class Prepared(LabTest):
         self.assertEqual(0, waiting.returncode, rest)
         return first + rest
 
-    def test_stock_kernel_waits_for_tree_of_another_run(self) -> None:
+    def test_stock_kernel_waits_for_tree_of_other_run(self) -> None:
         said = self.wait_for_another_run("stock", self.finish_tree)
         self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{STOCK}")
 
-    def test_debug_kernel_of_another_run_is_waited_for(self) -> None:
+    def test_debug_kernel_waits_for_other_run(self) -> None:
         self.make_tree()
         said = self.wait_for_another_run("debug", self.make_debug_kernel)
         self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{DEBUG}")
@@ -148,14 +148,14 @@ class Programs(LabTest):
     def built(self) -> list[str]:
         return sorted(path.name for path in self.checkout.glob("*-is-built"))
 
-    def test_they_are_built_when_asked_for(self) -> None:
+    def test_programs_built_when_requested(self) -> None:
         self.assertEqual(0, self.run_script("prepare", "--for", "stock").returncode)
         self.assertEqual([], self.built())
         done = self.run_script("prepare", "--for", "stock", "--programs")
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual(["cxemu-is-built", "module-is-built"], self.built())
 
-    def test_they_are_built_while_another_run_prepares_the_rest(self) -> None:
+    def test_programs_built_while_other_run_prepares(self) -> None:
         (self.lab() / "ready").unlink()
         (self.lab() / "stamps").mkdir()
         (self.lab() / "stamps/compilers").touch()
@@ -165,7 +165,7 @@ class Programs(LabTest):
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual(["cxemu-is-built", "module-is-built"], self.built())
 
-    def test_failure_shows_the_end_of_its_log(self) -> None:
+    def test_failure_shows_end_of_log(self) -> None:
         self.write_build("echo no such header; exit 2")
         done = self.run_script("prepare", "--for", "stock", "--programs")
         self.assertEqual(1, done.returncode)
@@ -184,24 +184,24 @@ class Names(LabTest):
         with (self.scripts / name).open("a") as file:
             file.write("# changed\n")
 
-    def test_configuration_of_the_kernel_keeps_the_tree(self) -> None:
+    def test_kernel_configuration_keeps_tree(self) -> None:
         for name in ("50-checking.config", "build", "packages"):
             tree, kernel = self.lab(), self.kernel_hash()
             self.change(f"recipe/kernel/{name}")
             self.assertEqual(tree, self.lab(), name)
             self.assertNotEqual(kernel, self.kernel_hash(), name)
 
-    def test_kernel_of_another_configuration_is_not_taken(self) -> None:
+    def test_kernel_of_other_configuration_refused(self) -> None:
         self.assertEqual(0, self.run_script("kdir", "debug").returncode)
         self.change("recipe/kernel/50-checking.config")
         self.assertIn("the debug kernel is not there", self.refusal("kdir", "debug"))
         self.assertEqual(f"/lib/modules/{STOCK}/build\n", self.run_script("kdir", "stock").stdout)
 
-    def test_another_source_makes_another_kernel(self) -> None:
+    def test_other_source_needs_other_kernel(self) -> None:
         (self.lab() / "kernel-source").write_text("linux-source-6.12 6.12.2-1\ngcc-14 14.2.0-1\n")
         self.assertIn("the debug kernel is not there", self.refusal("kdir", "debug"))
 
-    def test_packages_make_another_tree(self) -> None:
+    def test_changed_packages_need_other_tree(self) -> None:
         for name in ("recipe/packages.build", "recipe/packages.lab", "recipe/inside/finish", "guest/rds_exercise.c"):
             tree = self.lab()
             self.change(name)
@@ -211,25 +211,25 @@ class Names(LabTest):
 class Missing(LabTest):
     """One line says what is not there, and how to get it."""
 
-    def test_lab_is_not_prepared(self) -> None:
+    def test_lab_missing_suggests_prepare(self) -> None:
         advice = "the lab is not there: 'tools/lab/prepare --for stock' prepares it"
         self.assertIn(advice, self.refusal("kdir", "stock"))
         self.assertIn(advice, self.refusal("exec", "true"))
         self.assertIn(advice, self.refusal("run", "--", "true", status=125))
 
-    def test_lab_is_being_prepared(self) -> None:
+    def test_lab_in_preparation_suggests_wait(self) -> None:
         with self.another_run():
             advice = "the lab is being prepared; 'tools/lab/prepare --for stock' waits for it"
             self.assertIn(advice, self.refusal("exec", "true"))
             self.assertIn(advice, self.refusal("run", "--", "true", status=125))
 
-    def test_debug_kernel_is_not_built(self) -> None:
+    def test_debug_kernel_missing_suggests_prepare(self) -> None:
         self.make_tree()
         advice = "the debug kernel is not there: 'tools/lab/prepare --for debug' prepares it"
         self.assertIn(advice, self.refusal("kdir", "debug"))
         self.assertIn(advice, self.refusal("run", "--kernel", "debug", "--driver", "cxib", "--", "true", status=125))
 
-    def test_debug_kernel_is_being_built(self) -> None:
+    def test_debug_kernel_in_preparation_suggests_wait(self) -> None:
         lab = self.make_tree()
         (lab / "logs/progress").write_text("[6/7] building the debug kernel: 43%\n")
         with self.another_run():

@@ -13,16 +13,16 @@ def command_line(**changes):
 
 
 class Processor(unittest.TestCase):
-    def test_emulated_one_does_not_claim_to_copy_bytes_fast(self):
+    def test_emulated_processor_has_no_fast_string_flags(self):
         for feature in ("erms", "fsrm", "fsrs", "fzrm"):
             self.assertRegex(command_line(), f"-cpu max,\\S*\\b{feature}=off")
 
-    def test_real_one_has_all_that_it_has(self):
+    def test_real_processor_has_all_features(self):
         self.assertIn("-cpu max,la57=off ", command_line(accelerator="kvm"))
 
 
 class Nodes(unittest.TestCase):
-    def test_one_node_is_no_node(self):
+    def test_one_node_adds_no_numa(self):
         words = command_line()
         self.assertNotIn("-numa", words)
         self.assertIn("id=hca-port0,bus=pcie.0,", words)
@@ -33,7 +33,7 @@ class Nodes(unittest.TestCase):
             self.assertIn(f"id=memory{node},size={size}M,share=on -numa node,nodeid={node},memdev=memory{node}", words)
             self.assertIn(f"-numa cpu,node-id={node},socket-id={node}", words)
 
-    def test_hcas_are_on_the_last_node(self):
+    def test_hcas_on_last_node(self):
         words = command_line(nodes=2)
         self.assertIn("-device pxb-pcie,id=last-node,bus=pcie.0,bus_nr=128,numa_node=1", words)
         self.assertIn("id=hca-port0,bus=last-node,", words)

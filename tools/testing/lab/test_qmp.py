@@ -56,37 +56,37 @@ class QmpTest(unittest.TestCase):
 class Commands(QmpTest):
     """One command, one answer."""
 
-    def test_answer_is_what_qemu_returns(self):
+    def test_reply_returned(self):
         script = self.qemu({"return": {"status": "running"}})
         self.assertEqual(Qmp(script.connection).ask("query-status"), {"status": "running"})
 
-    def test_names_of_arguments_have_dashes(self):
+    def test_argument_names_have_dashes(self):
         script = self.qemu(DONE)
         Qmp(script.connection).ask("migrate-set-parameters", max_bandwidth=5)
         script.names()
         self.assertEqual(script.commands[-1]["arguments"], {"max-bandwidth": 5})
 
-    def test_events_are_left_aside(self):
+    def test_events_ignored(self):
         script = self.qemu([{"event": "STOP"}, {"return": 1}])
         self.assertEqual(Qmp(script.connection).ask("stop"), 1)
 
-    def test_refusal_says_which_command_and_why(self):
+    def test_refusal_names_command_and_reason(self):
         script = self.qemu({"error": {"class": "GenericError", "desc": "no such bus"}})
         with self.assertRaisesRegex(QmpError, "^device_add: no such bus$"):
             Qmp(script.connection).ask("device_add")
 
-    def test_qemu_that_goes_is_an_error(self):
+    def test_closed_qemu_raises_error(self):
         script = self.qemu()
         qmp = Qmp(script.connection)
         with self.assertRaisesRegex(QmpError, "QEMU (is gone|does not)"):
             qmp.ask("query-status")
 
-    def test_qemu_that_is_silent_is_an_error(self):
+    def test_silent_qemu_raises_error(self):
         connection, silent = socket.socketpair()
         with connection, silent, self.assertRaisesRegex(QmpError, "does not answer"):
             Qmp(connection, seconds=0.01)
 
-    def test_something_else_than_qemu_is_an_error(self):
+    def test_foreign_greeting_raises_error(self):
         with self.assertRaisesRegex(QmpError, "does not greet"):
             Qmp(self.qemu(greeting={"hello": 1}).connection)
 
@@ -94,25 +94,25 @@ class Commands(QmpTest):
 class State(QmpTest):
     """A guest's state, to a file and back."""
 
-    def test_guest_is_stopped_before_it_is_saved(self):
+    def test_save_stops_guest_first(self):
         script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}})
         Qmp(script.connection).save("/state")
         names = script.names()
         self.assertLess(names.index("stop"), names.index("migrate"))
         self.assertEqual(script.commands[names.index("migrate")]["arguments"], {"uri": "file:/state"})
 
-    def test_saving_that_fails_says_why(self):
+    def test_save_failure_reports_reason(self):
         script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "failed", "error-desc": "no space"}})
         with self.assertRaisesRegex(QmpError, "no space"):
             Qmp(script.connection).save("/state")
 
-    def test_guest_is_loaded_when_its_machine_is_complete(self):
+    def test_load_waits_for_complete_machine(self):
         script = self.qemu(DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}},
                            {"return": {"status": "inmigrate"}}, {"return": {"status": "paused"}})
         Qmp(script.connection).load("/state")
         self.assertEqual(script.names()[-1], "query-status")
 
-    def test_loading_that_fails_says_why(self):
+    def test_load_failure_reports_reason(self):
         script = self.qemu(DONE, DONE, {"return": {"status": "failed", "error-desc": "not a state"}})
         with self.assertRaisesRegex(QmpError, "not a state"):
             Qmp(script.connection).load("/state")

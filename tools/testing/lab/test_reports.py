@@ -236,14 +236,14 @@ class NoReport(unittest.TestCase):
 class Evidence(unittest.TestCase):
     """Which lines make up a report."""
 
-    def test_oops_is_one_report_with_its_context(self):
+    def test_oops_is_one_report_with_context(self):
         reports = scan(OOPS)
         self.assertEqual(["bad memory access"], [r.kind for r in reports])
         self.assertTrue(reports[0].fatal)
         self.assertIn("firmware 16.35.3006", reports[0].lines[0])
         self.assertIn("end trace", reports[0].lines[-1])
 
-    def test_kasan_ends_at_its_lower_rule(self):
+    def test_kasan_report_ends_at_lower_rule(self):
         report, = scan(KASAN)
         self.assertEqual("KASAN", report.kind)
         self.assertFalse(report.fatal)
@@ -251,29 +251,29 @@ class Evidence(unittest.TestCase):
         self.assertIn("====", report.lines[-1])
         self.assertFalse(any("Disabling lock" in line for line in report.lines))
 
-    def test_report_that_the_log_breaks_off_is_kept(self):
+    def test_truncated_report_kept(self):
         report, = scan(LOCKDEP)
         self.assertEqual("lockdep", report.kind)
         self.assertIn("trying to acquire", report.lines[-1])
 
-    def test_lines_of_one_burst_are_one_report(self):
+    def test_burst_of_lines_is_one_report(self):
         report, = scan(LIST_CORRUPTION)
         self.assertEqual("list corruption", report.kind)
 
-    def test_panic_makes_the_report_before_it_fatal(self):
+    def test_panic_makes_earlier_report_fatal(self):
         report, = scan(LOCKDEP + "    [   33.2] Kernel panic - not syncing: kernel: panic_on_warn set ...")
         self.assertEqual("lockdep", report.kind)
         self.assertTrue(report.fatal)
 
-    def test_two_reports_far_apart_are_two(self):
+    def test_distant_reports_counted_separately(self):
         self.assertEqual(["KASAN", "list corruption"], [r.kind for r in scan(KASAN + LIST_CORRUPTION)])
 
-    def test_length_is_limited(self):
+    def test_report_length_limited(self):
         text = LOCKDEP + "\n".join(f"    [   34.0] line {n}" for n in range(200))
         report, = scan(text, after=20)
         self.assertLessEqual(len(report.lines), 25)
 
-    def test_carriage_returns_do_not_matter(self):
+    def test_carriage_returns_ignored(self):
         scanner = Scanner()
         scanner.feed("[    1.000000] kernel BUG at lib/x.c:1!\r\n")
         self.assertEqual("kernel BUG at lib/x.c:1!", scanner.reports[0].headline)
@@ -286,67 +286,67 @@ class Evidence(unittest.TestCase):
 class Judgement(unittest.TestCase):
     """Reports that a test wants."""
 
-    def test_expected_report_is_no_failure(self):
+    def test_expected_report_passes(self):
         unexpected, missing = compare(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])
         self.assertEqual(([], []), (unexpected, missing))
 
-    def test_expected_report_may_be_described_by_several_lines(self):
+    def test_expected_report_matches_several_lines(self):
         expected = "(?s)slab-out-of-bounds in pack_beyond_end.*print_report"
         self.assertEqual(([], []), compare(scan(KASAN), [expected]))
         unexpected, missing = compare(scan(KASAN), [expected + ".*a_function_that_did_not_call"])
         self.assertEqual((["KASAN"], 1), ([r.kind for r in unexpected], len(missing)))
 
-    def test_expected_report_that_does_not_come_is_named(self):
+    def test_expected_report_missing_named(self):
         unexpected, missing = compare([], ["KASAN: .*use-after-free"])
         self.assertEqual(([], ["KASAN: .*use-after-free"]), (unexpected, missing))
 
-    def test_allowed_report_may_come_and_need_not(self):
+    def test_allowed_report_is_optional(self):
         allowed = ["slab-out-of-bounds in pack_beyond_end"]
         self.assertEqual(([], []), compare(scan(KASAN), [], allowed))
         self.assertEqual(([], []), compare([], [], allowed))
         unexpected, _ = compare(scan(LIST_CORRUPTION), [], allowed)
         self.assertEqual(["list corruption"], [report.kind for report in unexpected])
 
-    def test_another_report_stays_a_failure(self):
+    def test_unexpected_report_fails(self):
         unexpected, missing = compare(scan(KASAN + LIST_CORRUPTION), ["BUG: KASAN"])
         self.assertEqual((["list corruption"], []), ([r.kind for r in unexpected], missing))
 
-    def test_memory_that_a_program_registers_twice_is_no_failure(self):
+    def test_umem_registered_twice_passes(self):
         for caller in ("ib_umem_get", "ib_umem_odp_map_dma_and_lock"):
             unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
             self.assertEqual(([], []), (unexpected, missing), caller)
 
-    def test_memory_that_a_program_registers_more_often_than_the_checker_counts_is_no_failure(self):
+    def test_umem_registered_beyond_checker_count_passes(self):
         unexpected, missing = compare(scan(MAPPED_OFTEN.replace("CALLER", "ib_umem_get")), [])
         self.assertEqual(([], []), (unexpected, missing))
 
-    def test_completions_of_nvme_that_share_a_line_of_the_cache_are_no_failure(self):
+    def test_nvme_completions_sharing_cache_line_pass(self):
         unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])
         self.assertEqual(([], []), (unexpected, missing))
 
-    def test_messages_of_isert_that_are_not_mapped_yet_are_no_failure(self):
+    def test_isert_unmapped_messages_pass(self):
         unexpected, _ = compare(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000000000000")), [])
         self.assertEqual([], unexpected)
         unexpected, _ = compare(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
-    def test_headers_of_rds_that_are_unmapped_in_one_direction_are_no_failure(self):
+    def test_rds_headers_unmapped_in_other_direction_pass(self):
         unexpected, _ = compare(scan(UNMAPPED.replace("CALLER", "rds_ib_conn_path_shutdown")), [])
         self.assertEqual([], unexpected)
         unexpected, _ = compare(scan(UNMAPPED.replace("CALLER", "cxib_buffer_destroy")), [])
         self.assertEqual(["DMA API misuse"], [report.kind for report in unexpected])
 
-    def test_power_management_that_iscsi_waits_for_is_no_failure(self):
+    def test_iscsi_flush_of_power_management_passes(self):
         unexpected, _ = compare(scan(FLUSHED.replace("CALLER", "__iscsi_unbind_session")), [])
         self.assertEqual([], unexpected)
         unexpected, _ = compare(scan(FLUSHED.replace("CALLER", "cxib_remove")), [])
         self.assertEqual(["WARN"], [report.kind for report in unexpected])
 
-    def test_memory_that_a_driver_maps_twice_is_one(self):
+    def test_driver_mapping_twice_fails(self):
         unexpected, _ = compare(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
-    def test_memory_that_a_driver_maps_often_is_one_whatever_was_said_before(self):
+    def test_driver_mapping_often_fails(self):
         for caller in ("cxib_buffer_create", "ib_umem_odp_map_dma_and_lock"):
             unexpected, _ = compare(scan(MAPPED_OFTEN.replace("CALLER", caller)), [])
             self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected], caller)

@@ -25,12 +25,12 @@ class RunDirectories(unittest.TestCase):
             (self.parent / name).mkdir()
         return names
 
-    def test_oldest_go(self):
+    def test_oldest_directories_removed(self):
         names = self.make_old(rundir.KEPT + 5)
         created = rundir.create(self.parent)
         self.assertEqual(sorted([*names[6:], created.name]), sorted(os.listdir(self.parent)))
 
-    def test_one_in_use_stays(self):
+    def test_directory_in_use_kept(self):
         names = self.make_old(rundir.KEPT + 5)
         descriptor = os.open(self.parent / names[0], os.O_RDONLY)
         self.addCleanup(os.close, descriptor)
@@ -39,7 +39,7 @@ class RunDirectories(unittest.TestCase):
         self.assertIn(names[0], os.listdir(self.parent))
         self.assertNotIn(names[1], os.listdir(self.parent))
 
-    def test_other_directories_stay(self):
+    def test_other_directories_kept(self):
         (self.parent / "0-not-a-run").mkdir()
         self.make_old(rundir.KEPT + 5)
         rundir.create(self.parent)

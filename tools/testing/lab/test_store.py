@@ -47,33 +47,33 @@ class StoreTest(unittest.TestCase):
 class Finding(StoreTest):
     """A snapshot is used only where it fits."""
 
-    def test_made_snapshot_is_found(self):
+    def test_complete_snapshot_found(self):
         made = self.make("a")
         found = self.store.find("a", KHZ)
         self.assertEqual((found.state, found.image), (made.state, self.directory / "tree-a.ext4"))
         self.assertEqual(found.counter_khz, KHZ)
 
-    def test_another_kind_is_not(self):
+    def test_other_key_not_found(self):
         self.make("a")
         self.assertIsNone(self.store.find("b", KHZ))
 
-    def test_one_that_is_being_made_is_not(self):
+    def test_incomplete_snapshot_not_found(self):
         (self.store.begin("a") / "state").touch()
         self.assertIsNone(self.store.find("a", KHZ))
 
-    def test_one_without_its_image_is_not(self):
+    def test_snapshot_without_image_not_found(self):
         self.make("a").image.unlink()
         self.assertIsNone(self.store.find("a", KHZ))
 
-    def test_one_whose_description_is_spoiled_is_not(self):
+    def test_snapshot_with_invalid_description_not_found(self):
         (self.make("a").directory / "about.json").write_text("{")
         self.assertIsNone(self.store.find("a", KHZ))
 
-    def test_clock_that_counts_nearly_as_fast_is_good_enough(self):
+    def test_nearly_equal_clock_found(self):
         self.make("a")
         self.assertIsNotNone(self.store.find("a", KHZ + KHZ // 2000))
 
-    def test_one_from_a_machine_with_another_clock_is_not_found(self):
+    def test_different_clock_not_found(self):
         self.make("a")
         self.assertIsNone(self.store.find("a", KHZ + KHZ // 500))
 
@@ -81,11 +81,11 @@ class Finding(StoreTest):
 class Locking(StoreTest):
     """One makes something at a time; the others do not wait."""
 
-    def test_first_has_it(self):
+    def test_second_lock_fails(self):
         with self.store.locked() as first, self.store.locked() as second:
             self.assertEqual((first, second), (True, False))
 
-    def test_free_again_afterwards_in_any_case(self):
+    def test_exception_releases_lock(self):
         with self.assertRaises(OSError), self.store.locked():
             raise OSError
         with self.store.locked() as mine:
@@ -95,22 +95,22 @@ class Locking(StoreTest):
 class Asking(StoreTest):
     """A snapshot is made when a guest of its kind is wanted for the second time."""
 
-    def test_first_time_is_too_early(self):
+    def test_first_request_not_asked_before(self):
         self.assertFalse(self.store.asked_before("a"))
         self.assertFalse(self.store.asked_before("b"))
         self.assertTrue(self.store.asked_before("a"))
 
-    def test_failure_is_not_retried_at_once(self):
+    def test_failure_not_retried_at_once(self):
         self.store.note_failure("a")
         self.assertFalse(self.store.asked_before("a"))
         self.assertFalse(self.store.asked_before("a"))
 
-    def test_failure_is_removed(self):
+    def test_failure_removes_incomplete_snapshot(self):
         self.make("a")
         self.store.note_failure("a")
         self.assertEqual(self.keys(), set())
 
-    def test_old_failure_is_retried(self):
+    def test_old_failure_retried(self):
         self.store.note_failure("a")
         mark = self.directory / "asked/a"
         os.utime(mark, (time.time() - 2 * DAY,) * 2)
@@ -122,14 +122,14 @@ class Asking(StoreTest):
 class Bounds(StoreTest):
     """What was not used for longest goes."""
 
-    def test_oldest_beyond_the_number_go(self):
+    def test_snapshots_beyond_count_removed_oldest_first(self):
         for number in range(store.SNAPSHOTS_KEPT + 2):
             self.make(f"old{number}", age=1000 - number)
         self.assertEqual(len(self.keys()), store.SNAPSHOTS_KEPT)
         self.assertNotIn("old0", self.keys())
         self.assertIn(f"old{store.SNAPSHOTS_KEPT + 1}", self.keys())
 
-    def test_use_keeps(self):
+    def test_used_snapshot_kept(self):
         for number in range(store.SNAPSHOTS_KEPT):
             self.make(f"old{number}", age=1000 - number)
         self.store.find("old0", KHZ)
@@ -137,24 +137,24 @@ class Bounds(StoreTest):
         self.assertIn("old0", self.keys())
         self.assertNotIn("old1", self.keys())
 
-    def test_oldest_beyond_the_size_go(self):
+    def test_snapshots_beyond_size_removed_oldest_first(self):
         with mock.patch.object(store, "BYTES_KEPT", 1 << 20):
             self.make("old", size=700_000, age=100)
             self.make("new", size=700_000)
         self.assertEqual(self.keys(), {"new"})
 
-    def test_newest_stays_at_any_size(self):
+    def test_newest_kept_at_any_size(self):
         with mock.patch.object(store, "BYTES_KEPT", 1):
             self.make("new", size=5000)
         self.assertEqual(self.keys(), {"new"})
 
-    def test_image_goes_with_its_last_snapshot(self):
+    def test_image_removed_with_last_snapshot(self):
         self.make("old", image="tree-old.ext4", age=100)
         with mock.patch.object(store, "SNAPSHOTS_KEPT", 1):
             self.make("new", image="tree-new.ext4")
         self.assertEqual([path.name for path in self.directory.glob("tree-*")], ["tree-new.ext4"])
 
-    def test_incomplete_one_is_removed(self):
+    def test_incomplete_snapshot_removed(self):
         (self.store.begin("a") / "state").touch()
         (self.directory / "tree-b.new").touch()
         self.store.begin("c")

@@ -73,10 +73,10 @@ class FailingAllocations(HcaTest):
         guest.unbind(self.hca)
         self.assert_device_has_nothing(0)
 
-    def test_of_objects(self) -> None:
+    def test_object_allocations_failing_survived(self) -> None:
         self.fail_each("failslab")
 
-    def test_of_pages(self) -> None:
+    def test_page_allocations_failing_survived(self) -> None:
         self.fail_each("fail_page_alloc")
 
 

@@ -30,7 +30,7 @@ class BadRequestTest(unittest.TestCase):
 
 
 class BadRequests(BadRequestTest):
-    def test_contexts(self) -> None:
+    def test_invalid_contexts_refused(self) -> None:
         sound = [16, 4, 0, 0, 1, 0, 0, 0, 0, 3]
         for place, value in ((2, 2), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1)):
             request = list(sound)
@@ -38,14 +38,14 @@ class BadRequests(BadRequestTest):
             driver = struct.pack("<IIIIBBHIQ", *request[:6], request[6], request[7], request[9])
             self.assert_refused(errno.EOPNOTSUPP, self.device.open_context, driver)
 
-    def test_pages_of_doorbells(self) -> None:
+    def test_invalid_uars_refused(self) -> None:
         self.device.make_basics()
         # The processors of this guest combine no writes.
         self.assertEqual(self.device.register_size, 0)
         self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 0)
         self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 2)
 
-    def test_completion_queues(self) -> None:
+    def test_invalid_cqs_refused(self) -> None:
         self.device.make_basics()
         self.device.create_cq()
         for changes in ({"cqe": 0}, {"cqe": 1 << 30}, {"cqe": 0xFFFFFFFF}, {"vector": 1000}, {"cqe_size": 0},
@@ -58,7 +58,7 @@ class BadRequests(BadRequestTest):
         for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
             self.assert_refused(errno.EFAULT, self.device.create_cq, **changes)
 
-    def test_queue_pairs(self) -> None:
+    def test_invalid_qps_refused(self) -> None:
         self.device.make_basics()
         cq = self.device.create_cq()
         self.device.create_qp(cq)
@@ -76,7 +76,7 @@ class BadRequests(BadRequestTest):
         for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
             self.assert_refused(errno.EFAULT, self.device.create_qp, cq, **changes)
 
-    def test_credits_that_are_packets(self) -> None:
+    def test_credits_by_packet_refused(self) -> None:
         self.device.make_basics()
         cq = self.device.create_cq()
         flags = raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_CREDITS_BY_PACKET
@@ -85,7 +85,7 @@ class BadRequests(BadRequestTest):
             self.assert_refused(errno.EOPNOTSUPP, self.device.create_qp, cq, type=kind, flags=flags)
         self.assert_refused(errno.EOPNOTSUPP, self.device.create_initiator, cq, flags=flags | raw_verbs.QP_INITIATOR)
 
-    def test_initiators_of_dynamic_connections(self) -> None:
+    def test_invalid_dcis_refused(self) -> None:
         self.device.make_basics()
         cq = self.device.create_cq()
         sound = raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_INITIATOR
@@ -104,7 +104,7 @@ class BadRequests(BadRequestTest):
         self.assert_refused(errno.EOPNOTSUPP, self.device.create_qp, cq,
                             flags=raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_STREAMS)
 
-    def test_targets_of_dynamic_connections(self) -> None:
+    def test_invalid_dcts_refused(self) -> None:
         self.device.make_basics()
         cq, srq = self.device.create_cq(), self.device.create_srq()
         self.device.create_target(cq, srq)
@@ -116,7 +116,7 @@ class BadRequests(BadRequestTest):
                         {"flags": raw_verbs.QP_TARGET | raw_verbs.QP_UAR_PAGE_INDEX}, {"ece": 1}, {"reserved1": 1}):
             self.assert_refused(errno.EOPNOTSUPP, self.device.create_target, cq, srq, **changes)
 
-    def test_transitions_of_targets(self) -> None:
+    def test_invalid_dct_transitions_refused(self) -> None:
         self.device.make_basics()
         target = self.device.create_target(self.device.create_cq(), self.device.create_srq())
         modify = self.device.modify_qp
@@ -140,14 +140,14 @@ class BadRequests(BadRequestTest):
         modify(target, birth, raw_verbs.INIT)
         self.assertNotEqual(modify(target, route, raw_verbs.RTR), 0)
 
-    def test_page_of_doorbells_of_another_program(self) -> None:
+    def test_uar_of_other_program_refused(self) -> None:
         self.device.make_basics()
         other = raw_verbs.Device(rdma.devices()[0])
         self.addCleanup(other.close)
         other.make_basics()
         self.assert_refused(errno.EINVAL, self.device.create_cq, uar=other.uar)
 
-    def test_memory_regions(self) -> None:
+    def test_invalid_mrs_refused(self) -> None:
         self.device.make_basics()
         address = self.device.queue.address
         self.device.register(address, 8192, address, 7)
@@ -156,7 +156,7 @@ class BadRequests(BadRequestTest):
         self.assert_refused(errno.EINVAL, self.device.register, address, 4096, address, 2)
         self.assert_refused(errno.EINVAL, self.device.register, address, 2**64 - 4096, address, 1)
 
-    def test_regions_that_are_registered_again(self) -> None:
+    def test_invalid_reregistrations_refused(self) -> None:
         self.device.make_basics()
         address = self.device.queue.address
         for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS, raw_verbs.REREG_PD | raw_verbs.REREG_TRANS):
@@ -169,7 +169,7 @@ class BadRequests(BadRequestTest):
                             address=UNMAPPED)
         self.device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
 
-    def test_addresses_of_datagrams(self) -> None:
+    def test_invalid_ahs_refused(self) -> None:
         self.device.make_basics()
         self.device.create_ah(sl=15, path_bits=127, flow_label=(1 << 20) - 1)
         for changes in ({"sl": 16}, {"sl": 255}, {"path_bits": 128}, {"flow_label": 1 << 20},
@@ -177,7 +177,7 @@ class BadRequests(BadRequestTest):
             self.assert_refused(errno.EINVAL, self.device.create_ah, **changes)
         self.device.create_ah(is_global=0, flow_label=1 << 20)
 
-    def test_memory_windows(self) -> None:
+    def test_invalid_mws_refused(self) -> None:
         self.device.make_basics()
         for kind in (raw_verbs.MW_TYPE_1, raw_verbs.MW_TYPE_2):
             self.device.create_mw(kind)
@@ -186,7 +186,7 @@ class BadRequests(BadRequestTest):
                 self.assert_refused(errno.EOPNOTSUPP, self.device.create_mw, kind, **changes)
         self.assert_refused(errno.EINVAL, self.device.create_mw, 3)
 
-    def test_completion_queues_that_are_resized(self) -> None:
+    def test_invalid_cq_resizes_refused(self) -> None:
         self.device.make_basics()
         cq = self.device.create_cq()
         for changes in ({"cqe": 0}, {"cqe": 1 << 30}, {"cqe": 0xFFFFFFFF}, {"cqe_size": 0}, {"cqe_size": 128},
@@ -198,7 +198,7 @@ class BadRequests(BadRequestTest):
         self.assertEqual(self.device.resize_cq(cq, cqe=100), 127)
         self.assertEqual(self.device.resize_cq(cq, cqe=63), 63)
 
-    def test_shared_receive_queues(self) -> None:
+    def test_invalid_srqs_refused(self) -> None:
         self.device.make_basics()
         srq = self.device.create_srq()
         for changes in ({"max_wr": 1 << 30}, {"max_wr": 0xFFFFFFFF}, {"max_sge": 1 << 20}, {"max_sge": 0xFFFFFFFF},
@@ -212,7 +212,7 @@ class BadRequests(BadRequestTest):
         self.assert_refused(errno.EINVAL, self.device.modify_srq, srq, 2, 0, 16)
         self.assert_refused(errno.EOPNOTSUPP, self.device.modify_srq, srq, 1, 31, 0)
 
-    def test_xrc(self) -> None:
+    def test_invalid_xrc_objects_refused(self) -> None:
         self.device.make_basics()
         cq, xrcd = self.device.create_cq(), self.device.open_xrcd()
         srq = self.device.create_xrc_srq(cq, xrcd)
@@ -226,7 +226,7 @@ class BadRequests(BadRequestTest):
         self.device.create_qp(cq, type=raw_verbs.XRC_INI)
         self.assert_refused(errno.EINVAL, self.device.create_qp, cq, type=raw_verbs.XRC_INI, sq_count=3)
 
-    def test_tag_matching(self) -> None:
+    def test_invalid_tag_matching_refused(self) -> None:
         self.device.make_basics()
         cq = self.device.create_cq()
         srq = self.device.create_tagged_srq(cq)
@@ -252,7 +252,7 @@ class BadRequests(BadRequestTest):
         self.assert_refused(errno.EBUSY, self.device.destroy_srq, srq)
         self.device.destroy_srq(self.device.create_tagged_srq(cq))
 
-    def test_pages_that_only_the_kernel_writes(self) -> None:
+    def test_read_only_pages_mapped_writable_refused(self) -> None:
         self.device.make_basics()
         for offset in (raw_verbs.CLOCK_PAGE, raw_verbs.CLOCK_INFO_PAGE):
             self.device.map(offset).close()

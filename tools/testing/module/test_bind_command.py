@@ -53,25 +53,25 @@ class BindCommandTest(unittest.TestCase):
 
 @unittest.skipIf(LACKS, "the HCAs of this guest lack something")
 class BindCommand(BindCommandTest):
-    def test_shows_the_hcas_and_their_drivers(self) -> None:
+    def test_list_shows_hcas_and_drivers(self) -> None:
         lines = self.succeed().splitlines()
         self.assertEqual(len(lines), 3)
         name = next((self.hca / "infiniband").iterdir()).name
         self.assertRegex(lines[1], rf"{self.hca.name} +0x1017 +mlx5_core +- +{name}$")
 
-    def test_gives_one_to_cxib_and_back(self) -> None:
+    def test_hca_given_to_cxib_and_back(self) -> None:
         self.succeed("cxib", self.hca.name)
         self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("cxib", "mlx5_core"))
         self.assertRegex(self.succeed(), rf"{self.hca.name} +0x1017 +cxib +- +cxib\d")
         self.succeed("back", self.hca.name)
         self.assertEqual(driver_of(self.hca), "mlx5_core")
 
-    def test_is_content_when_it_is_so_already(self) -> None:
+    def test_hca_of_cxib_given_again_succeeds(self) -> None:
         self.succeed("cxib", self.hca.name)
         self.succeed("cxib", self.hca.name)
         self.assertEqual(driver_of(self.hca), "cxib")
 
-    def test_can_do_it_at_every_boot(self) -> None:
+    def test_boot_option_writes_rule(self) -> None:
         self.succeed("cxib", self.hca.name, "--boot")
         rules = list(RULES.glob("70-cxib-*"))
         self.assertEqual(len(rules), 1)
@@ -79,7 +79,7 @@ class BindCommand(BindCommandTest):
         self.succeed("back", self.hca.name, "--boot")
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
 
-    def test_next_boot_gives_it_to_cxib(self) -> None:
+    def test_boot_rule_binds_hca_to_cxib(self) -> None:
         """As udev finds devices at boot, it finds one that was taken out and put back."""
         self.succeed("cxib", self.hca.name, "--boot")
         guest.write_attribute(self.hca / "remove", "1")
@@ -89,7 +89,7 @@ class BindCommand(BindCommandTest):
         until(lambda: driver_of(self.hca) == "cxib", "udev has followed the rule")
         self.assertEqual(driver_of(self.other), "mlx5_core")
 
-    def test_gives_all_back(self) -> None:
+    def test_back_all_returns_all_hcas(self) -> None:
         self.addCleanup(run, "back", "all", "--boot", "--force")
         self.succeed("cxib", self.hca.name)
         self.succeed("cxib", self.other.name, "--boot")
@@ -97,7 +97,7 @@ class BindCommand(BindCommandTest):
         self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("mlx5_core", "mlx5_core"))
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
 
-    def test_gives_the_others_back_when_one_is_in_use(self) -> None:
+    def test_back_all_with_hca_in_use_returns_others(self) -> None:
         self.succeed("cxib", self.hca.name)
         self.succeed("cxib", self.other.name)
         self.addCleanup(run, "back", "all", "--force")
@@ -106,26 +106,26 @@ class BindCommand(BindCommandTest):
             self.assertIn(f"{self.hca.name} is in use", self.refuse("back", "all"))
         self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("cxib", "mlx5_core"))
 
-    def test_forgets_the_rule_of_an_hca_that_is_gone(self) -> None:
+    def test_back_all_removes_rule_of_missing_hca(self) -> None:
         RULES.mkdir(parents=True, exist_ok=True)
         rule = RULES / "70-cxib-0000-fe-00-0.rules"
         rule.write_text('ACTION=="add", SUBSYSTEM=="pci", KERNEL=="0000:fe:00.0", ATTR{driver_override}="cxib"\n')
         self.assertIn("0000:fe:00.0: is not there", self.succeed("back", "all", "--boot"))
         self.assertFalse(rule.exists())
 
-    def test_refuses_an_hca_that_is_in_use(self) -> None:
+    def test_hca_in_use_refused(self) -> None:
         with contextlib.closing(open("/dev/infiniband/uverbs0", "rb")):
             self.assertRegex(self.refuse("cxib", self.hca.name), r"is in use: process \d+")
         self.assertEqual(driver_of(self.hca), "mlx5_core")
 
-    def test_refuses_what_is_no_hca(self) -> None:
+    def test_other_device_refused(self) -> None:
         self.assertIn("there is no PCI device", self.refuse("cxib", "0000:ff:00.0"))
         self.assertIn("is no ConnectX", self.refuse("cxib", "0000:00:00.0"))
 
 
 @unittest.skipUnless(LACKS, "the HCAs of this guest are as they should be")
 class Refusal(BindCommandTest):
-    def test_says_what_the_firmware_lacks_and_leaves_the_hca_where_it_was(self) -> None:
+    def test_missing_capability_keeps_driver_and_names_reason(self) -> None:
         self.assertRegex(self.refuse("cxib", self.hca.name),
                          rf"cxib does not take {self.hca.name}, mlx5_core has it again: {LACKS}")
         self.assertEqual(driver_of(self.hca), "mlx5_core")

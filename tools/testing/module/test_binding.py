@@ -53,17 +53,17 @@ class InitSegment:
 
 
 class Loading(ModuleTest):
-    def test_brings_no_alias_that_would_load_it_for_a_device(self) -> None:
+    def test_module_has_no_alias(self) -> None:
         aliases = subprocess.run(["modinfo", "-F", "alias", MODULE], check=True, capture_output=True, text=True)
         self.assertEqual(aliases.stdout, "")
 
-    def test_loads_and_unloads_many_times(self) -> None:
+    def test_module_loaded_and_unloaded_repeatedly(self) -> None:
         for _ in range(10):
             guest.unload()
             guest.load()
         self.assertTrue(DRIVER.is_dir())
 
-    def test_takes_no_device_unasked(self) -> None:
+    def test_module_loaded_binds_no_device(self) -> None:
         self.assertEqual([driver for device in DEVICES.iterdir() if (driver := driver_of(device)) == "cxib"], [])
 
 
@@ -74,18 +74,18 @@ class Hca(ModuleTest):
         super().setUp()
         self.hca = find_device(MELLANOX)
 
-    def test_hca_is_left_alone_until_it_is_asked_for(self) -> None:
+    def test_hca_without_override_not_bound(self) -> None:
         self.assertEqual(driver_of(self.hca), "")
         self.assertEqual(guest.bind_error(self.hca), "No such device")
         self.assertEqual(driver_of(self.hca), "")
 
-    def test_hca_is_bound_by_driver_override(self) -> None:
+    def test_hca_with_override_bound(self) -> None:
         with guest.override(self.hca):
             self.assertEqual(guest.bind_error(self.hca), "")
         self.assertEqual(driver_of(self.hca), "cxib")
         self.assert_logged(rf"{self.hca.name}: firmware \d+\.\d+\.\d+, .* up after \d+ commands")
 
-    def test_hca_that_was_let_go_is_free_for_others(self) -> None:
+    def test_hca_unbound_free_for_others(self) -> None:
         with guest.override(self.hca):
             self.assertEqual(guest.bind_error(self.hca), "")
         guest.unbind(self.hca)
@@ -97,7 +97,7 @@ class Hca(ModuleTest):
 class ForeignDevices(ModuleTest):
     """Devices that are no HCA, bound by force."""
 
-    def test_device_of_another_id_is_refused_before_it_is_touched(self) -> None:
+    def test_unknown_device_id_refused(self) -> None:
         device = find_device(FRAME_BUFFER)
         with guest.override(device):
             self.assertEqual(guest.bind_error(device), "No such device")
@@ -108,12 +108,12 @@ class ForeignDevices(ModuleTest):
         write_attribute(DRIVER / "new_id", identity.replace(":", " "))
         return find_device(identity)
 
-    def test_bar_that_is_too_short_is_refused(self) -> None:
+    def test_bar_too_short_refused(self) -> None:
         device = self.add_id(SMALL_MEMORY_BAR)
         self.assertEqual(guest.bind_error(device), "No such device")
         self.assert_logged(r"BAR 0 too small: 0x0*1000 bytes \(init segment 0x400c\)")
 
-    def test_bar_of_ports_is_refused(self) -> None:
+    def test_port_bar_refused(self) -> None:
         device = self.add_id(PORT_BAR)
         self.assertEqual(guest.bind_error(device), "No such device")
         self.assert_logged(r"BAR 0 is not memory: resource flags 0x[0-9a-f]+")
@@ -133,30 +133,30 @@ class FirmwareStates(ModuleTest):
         """Makes the frame buffer a device of the driver; it is probed by that."""
         write_attribute(DRIVER / "new_id", FRAME_BUFFER.replace(":", " "))
 
-    def test_device_with_nothing_behind_it_is_refused(self) -> None:
+    def test_empty_init_segment_refused(self) -> None:
         self.allow()
         self.assertEqual(guest.bind_error(self.device), "Protocol not supported")
         self.assert_logged(r"command interface revision 0 not supported, expected 5 \(firmware 0\.0\.0\)")
 
-    def test_device_that_reads_as_ones_is_refused(self) -> None:
+    def test_all_ones_init_segment_refused(self) -> None:
         self.segment.fill(0xFF)
         self.allow()
         self.assertEqual(guest.bind_error(self.device), "Input/output error")
         self.assert_logged(r"init segment reads as all-ones")
 
-    def test_nothing_of_a_refused_device_is_kept(self) -> None:
+    def test_refused_device_leaves_nothing(self) -> None:
         self.allow()
         self.assertEqual(driver_of(self.device), "")
         self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
 
-    def test_device_with_an_impossible_command_queue_is_refused(self) -> None:
+    def test_invalid_command_queue_refused(self) -> None:
         self.segment.become_connectx5()
         self.segment.write(QUEUE_OFFSET, 0x9F)
         self.allow()
         self.assertEqual(guest.bind_error(self.device), "Protocol error")
         self.assert_logged(r"command queue: log_size 9, log_stride 15 not supported")
 
-    def test_device_that_never_answers_is_given_up(self) -> None:
+    def test_silent_device_fatal(self) -> None:
         self.segment.become_connectx5()
         self.allow()
         self.assertEqual(driver_of(self.device), "")

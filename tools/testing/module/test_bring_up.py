@@ -43,7 +43,7 @@ class FailedReset(HcaTest):
         self.assert_logged(rf"{hca.name}: cannot reset the device: error -\d+")
         self.assertFalse((hca / "config").read_bytes()[COMMAND] & BUS_MASTER)
 
-    def test_hca_is_not_started_by_another_instance_of_the_module(self) -> None:
+    def test_hca_not_started_by_other_module_instance(self) -> None:
         hca = self.hcas[0]
         self.assertEqual(guest.bind_error(hca), "")
         self.forbid_resets(hca)
@@ -73,16 +73,16 @@ class BringUp(HcaTest):
         self.addCleanup(self.assert_no_complaints)
         self.bind()
 
-    def test_log_says_what_is_there(self) -> None:
+    def test_log_names_firmware_and_board(self) -> None:
         for hca in self.hcas:
             self.assert_logged(rf"{hca.name}: firmware \d+\.\d+\.\d+, command interface revision 5, board \S+, ")
 
-    def test_each_becomes_an_rdma_device(self) -> None:
+    def test_hca_becomes_rdma_device(self) -> None:
         for hca in self.hcas:
             names = [path.name for path in (hca / "infiniband").iterdir()]
             self.assertRegex(" ".join(names), r"^cxib\d+$")
 
-    def test_few_commands_are_needed(self) -> None:
+    def test_few_commands_issued(self) -> None:
         for hca in self.hcas:
             self.assertLessEqual(int(self.values(hca, "command_queue")["issued"]), MAX_COMMANDS)
 
@@ -93,24 +93,24 @@ class BringUp(HcaTest):
             self.assertIn("enable_hca", commands)
             self.assertIn("init_hca", commands)
 
-    def test_commands_are_answered_by_events(self) -> None:
+    def test_commands_complete_by_events(self) -> None:
         for hca in self.hcas:
             queue = self.values(hca, "command_queue")
             self.assertEqual((queue["mode"], queue["fatal"], queue["late completions"]), ("events", "no", "0"))
 
-    def test_latencies_of_commands_are_shown(self) -> None:
+    def test_command_latencies_readable(self) -> None:
         for hca in self.hcas:
             for line in self.shown(hca, "commands").splitlines()[1:]:
                 words = line.split()
                 self.assertGreater(int(words[2]), 0, line)
                 self.assertLessEqual(int(words[5]), int(words[6]), line)
 
-    def test_slots_of_the_command_queue_can_be_looked_at(self) -> None:
+    def test_command_queue_slots_readable(self) -> None:
         for hca in self.hcas:
             slots = re.findall(r"^slot \d+: free\n(?:    (?:[0-9a-f]{8} ?){8}\n){2}", self.shown(hca, "command_queue"), re.M)
             self.assertEqual(len(slots), int(self.values(hca, "command_queue")["slots"]))
 
-    def test_core_describes_the_queues_of_its_own(self) -> None:
+    def test_core_reports_driver_queue_details(self) -> None:
         for hca in self.hcas:
             name = next((hca / "infiniband").iterdir()).name
             for kind, detail in (("qp", "send_blocks"), ("cq", "consumer")):
@@ -118,58 +118,58 @@ class BringUp(HcaTest):
                                        check=True, capture_output=True, text=True).stdout
                 self.assertIn(f"drv_{detail}", shown)
 
-    def test_there_is_an_interrupt_for_each_purpose_and_each_processor(self) -> None:
+    def test_interrupts_for_each_purpose_and_processor(self) -> None:
         processors = os.cpu_count() or 1
         for hca in self.hcas:
             purposes = ["commands", "events", *(f"comp{number}" for number in range(processors))]
             self.assertEqual(driver_interrupts(hca), sorted(f"cxib-{purpose}@{hca.name}" for purpose in purposes))
 
-    def test_pages_are_accounted_for(self) -> None:
+    def test_pages_accounted_for(self) -> None:
         for hca in self.hcas:
             pages = {name: int(value) for name, value in self.values(hca, "pages").items()}
             self.assertGreater(pages["held"], 0)
             self.assertEqual(pages["held"], pages["given"] - pages["reclaimed"])
             self.assertEqual(pages["requests failed"], 0)
 
-    def test_capabilities_are_listed(self) -> None:
+    def test_capabilities_listed(self) -> None:
         for hca in self.hcas:
             capabilities = self.values(hca, "capabilities")
             self.assertEqual((capabilities["port_type"], capabilities["rc"], capabilities["ud"]), ("0", "1", "1"))
 
-    def test_device_is_well(self) -> None:
+    def test_device_healthy(self) -> None:
         for hca in self.hcas:
             health = self.values(hca, "health")
             self.assertEqual((health["fatal"], health["syndrome"]), ("no", "0x0 none"))
 
-    def test_nothing_is_left_after_unbinding(self) -> None:
+    def test_unbound_leaves_nothing(self) -> None:
         self.unbind()
         self.assert_nothing_is_left()
 
-    def test_nothing_is_left_after_unloading(self) -> None:
+    def test_unloaded_leaves_nothing(self) -> None:
         guest.unload()
         self.assert_nothing_is_left()
         self.assertFalse(DEBUGFS.exists())
         guest.load()
 
-    def test_can_be_bound_again_and_again(self) -> None:
+    def test_device_bound_repeatedly(self) -> None:
         for _ in range(CYCLES):
             self.unbind()
             self.bind()
 
-    def test_can_be_unloaded_with_devices_again_and_again(self) -> None:
+    def test_module_unloaded_with_devices_repeatedly(self) -> None:
         for _ in range(CYCLES):
             guest.unload()
             guest.load()
             self.assertEqual([driver_of(hca) for hca in self.hcas], ["cxib"] * len(self.hcas))
 
-    def test_comes_back_after_a_function_level_reset(self) -> None:
+    def test_flr_then_bind_succeeds(self) -> None:
         self.unbind()
         for hca in self.hcas:
             self.assertIn("flr", (hca / "reset_method").read_text())
             guest.write_attribute(hca / "reset", "1")
         self.bind()
 
-    def test_comes_back_after_it_was_removed_and_found_again(self) -> None:
+    def test_removed_and_rescanned_device_binds(self) -> None:
         for hca in self.hcas:
             guest.write_attribute(hca / "remove", "1")
         self.assertEqual(find_devices(MELLANOX), [])
@@ -188,21 +188,21 @@ class BringUp(HcaTest):
         guest.write_attribute(TRACING / "events/cxib/enable", "0")
         return (TRACING / "trace").read_text()
 
-    def test_only_a_physical_function_is_told_the_byte_order(self) -> None:
+    def test_host_endianness_set_by_physical_function_only(self) -> None:
         trace = self.trace()
         for hca in self.hcas:
             issued = re.findall(rf"cmd_issue: {hca.name} (\w+) ", trace)
             before = issued[: issued.index("init_hca")]
             self.assertEqual("access_register" in before, not VIRTUAL, issued)
 
-    def test_can_be_traced(self) -> None:
+    def test_bring_up_traced(self) -> None:
         trace = self.trace()
         for hca in self.hcas:
             self.assertRegex(trace, rf"cmd_issue: {hca.name} enable_hca \(0x104\) op_mod 0x0 slot \d+ token 0x")
             self.assertRegex(trace, rf"cmd_done: {hca.name} init_hca \(0x102\) slot \d+ .* error 0 after \d+ ns")
             self.assertRegex(trace, rf"eq_event: {hca.name} cmd \(0x0a\) sub-type 0x00")
 
-    def test_each_processor_has_a_completion_vector_of_its_own(self) -> None:
+    def test_completion_vector_affine_to_each_processor(self) -> None:
         for hca in self.hcas:
             vectors = [number for number, name in interrupts(hca).items() if "-comp" in name]
             homes = [interrupt_file(number, "smp_affinity_list") for number in vectors]
@@ -211,7 +211,7 @@ class BringUp(HcaTest):
             self.assertEqual([int(interrupt_file(number, "affinity_hint").replace(",", ""), 16) for number in vectors],
                              [1 << int(home) for home in homes])
 
-    def test_completion_vectors_can_be_moved(self) -> None:
+    def test_completion_vector_affinity_changed(self) -> None:
         for hca in self.hcas:
             for number, name in interrupts(hca).items():
                 if "-comp" in name:
@@ -224,7 +224,7 @@ class BringUp(HcaTest):
 class Refusal(HcaTest):
     """HCAs that lack something, which the environment names."""
 
-    def test_is_refused_in_words_and_nothing_is_left(self) -> None:
+    def test_missing_capability_refused_with_reason(self) -> None:
         for hca in self.hcas:
             self.assertEqual(guest.bind_error(hca), "Operation not supported")
             self.assert_logged(rf"{hca.name}: {REFUSED}")

@@ -60,15 +60,15 @@ class BusErrors(BusErrorTest):
         until(self.is_active, "the port is active again")
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: fatal error: PCI channel error")
 
-    def test_one_that_leaves_the_link_as_it_is(self) -> None:
+    def test_error_without_link_loss_recovered(self) -> None:
         self.comes_back_after(COMPLETION_TIMEOUT)
 
-    def test_again_after_a_function_level_reset(self) -> None:
+    def test_error_after_flr_recovered(self) -> None:
         guest.write_attribute(self.hca / "reset", "1")
         until(self.is_active, "the port is active again")
         self.comes_back_after(COMPLETION_TIMEOUT)
 
-    def test_one_that_the_bus_has_corrected(self) -> None:
+    def test_correctable_error_not_fatal(self) -> None:
         inject(self.hca, correctable=BAD_PACKET)
         until(lambda: "Correct" in self.new_messages(), "the kernel mentions it")
         self.assertNotIn("fatal error: ", self.new_messages())
@@ -78,7 +78,7 @@ class BusErrors(BusErrorTest):
 class LinkLost(BusErrorTest):
     """QEMU's root port resets its link and does not say that it is active again."""
 
-    def test_device_can_be_found_again(self) -> None:
+    def test_link_lost_device_found_again(self) -> None:
         inject(self.hca, uncorrectable=MALFORMED_PACKET)
         until(lambda: "device recovery failed" in self.new_messages(), "the recovery fails")
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: fatal error: PCI channel error")
@@ -93,7 +93,7 @@ class LinkLost(BusErrorTest):
 class Removal(RecoveryTest):
     """Taken out by the kernel's hand: QEMU ends with an assertion when it has to unplug a vfio-user device."""
 
-    def test_taken_out_while_used(self) -> None:
+    def test_device_in_use_removed_leaves_nothing(self) -> None:
         name = next(self.hca.glob("infiniband/*")).name
         with subprocess.Popen(["bash", "-c", f"while perfquery -x -C {name}; do :; done"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as user:

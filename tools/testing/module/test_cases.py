@@ -17,25 +17,25 @@ class Programs(unittest.TestCase):
 
 
 class Cases(Programs):
-    def test_regions_with_any_flags_that_the_kernel_admits_take_writes(self) -> None:
+    def test_mr_with_any_allowed_flags_accepts_writes(self) -> None:
         self.check("region_flags")
 
-    def test_static_rates_are_not_exceeded(self) -> None:
+    def test_static_rates_not_exceeded(self) -> None:
         self.check("static_rates")
 
-    def test_hardware_counters_are_those_of_their_port(self) -> None:
+    def test_hardware_counters_match_port(self) -> None:
         self.check("port_counters")
 
-    def test_null_region_takes_and_gives(self) -> None:
+    def test_null_mr_accepts_reads_and_writes(self) -> None:
         self.check("null_region")
 
-    def test_pinned_memory_counts_against_the_limit_of_its_user(self) -> None:
+    def test_pinned_memory_counted_against_user_limit(self) -> None:
         self.check("pinned_accounting")
 
-    def test_programs_without_privileges_reach_no_management_queue(self) -> None:
+    def test_unprivileged_program_gets_no_management_qp(self) -> None:
         self.check("management_datagrams")
 
-    def test_z_partitions_are_those_of_the_subnet_manager(self) -> None:
+    def test_z_partitions_match_subnet_manager(self) -> None:
         """The last one: another subnet manager takes over."""
         self.check("partitions")
 
@@ -43,43 +43,43 @@ class Cases(Programs):
 class XrcRegistrations(Programs):
     """XRC receive QPs that belong to all processes that have registered them."""
 
-    def test_registered_qp_receives_after_its_creator_was_killed(self) -> None:
+    def test_registered_qp_with_creator_killed_receives(self) -> None:
         self.check("xrc_registration", "killed-creator")
 
-    def test_registered_qp_is_gone_when_its_last_user_was_killed(self) -> None:
+    def test_last_user_killed_destroys_qp(self) -> None:
         self.check("xrc_registration", "killed-last")
 
-    def test_registered_qp_is_gone_when_its_creator_alone_unregisters(self) -> None:
+    def test_sole_creator_unregistered_destroys_qp(self) -> None:
         self.check("xrc_registration", "creator-alone")
 
-    def test_number_that_is_no_receive_qp_of_the_domain_is_refused(self) -> None:
+    def test_number_of_no_xrc_target_refused(self) -> None:
         self.check("xrc_registration", "wrong-numbers")
 
-    def test_domain_of_a_registered_qp_stays_open(self) -> None:
+    def test_domain_of_registered_qp_stays_open(self) -> None:
         self.check("xrc_registration", "domain-stays")
 
-    def test_domain_of_an_unregistered_qp_closes(self) -> None:
+    def test_domain_of_unregistered_qp_closes(self) -> None:
         self.check("xrc_registration", "domain-closes")
 
-    def test_qp_registered_repeatedly_is_gone_when_unregistered_once(self) -> None:
+    def test_repeated_registration_ends_with_one_unregistration(self) -> None:
         self.check("xrc_registration", "repeated")
 
-    def test_event_of_a_registered_qp_reaches_each_registrant_once(self) -> None:
+    def test_event_reaches_each_registrant_once(self) -> None:
         self.check("xrc_registration", "events")
 
-    def test_event_of_a_registered_qp_reaches_its_creator_for_handle_and_registration(self) -> None:
+    def test_event_reaches_creator_for_handle_and_registration(self) -> None:
         self.check("xrc_registration", "events-of-creator")
 
-    def test_registration_of_a_process_that_forked_ends_with_the_last_close(self) -> None:
+    def test_registration_of_forked_process_ends_with_last_close(self) -> None:
         self.check("xrc_registration", "forked")
 
-    def test_registration_of_a_process_that_executes_another_program_ends(self) -> None:
+    def test_exec_ends_registration(self) -> None:
         self.check("xrc_registration", "executed")
 
-    def test_event_of_a_registrant_whose_file_of_events_is_closed_is_discarded(self) -> None:
+    def test_event_with_event_file_closed_discarded(self) -> None:
         self.check("xrc_registration", "closed-events")
 
-    def test_registration_of_each_context_of_a_process_counts(self) -> None:
+    def test_registrations_of_contexts_counted_separately(self) -> None:
         self.check("xrc_registration", "two-contexts")
 
     def test_registration_and_opened_handle_count_alike(self) -> None:
@@ -88,23 +88,23 @@ class XrcRegistrations(Programs):
     def test_registration_by_two_threads_succeeds_once(self) -> None:
         self.check("xrc_registration", "racing")
 
-    def test_registration_beyond_the_limit_of_a_control_group_is_refused(self) -> None:
+    def test_registration_beyond_cgroup_limit_refused(self) -> None:
         self.check("xrc_registration", "limited")
 
-    def test_registration_with_wrong_attributes_is_refused(self) -> None:
+    def test_registration_with_wrong_attributes_refused(self) -> None:
         self.check("xrc_registration", "bad-requests")
 
-    def test_unregistration_of_something_else_leaves_the_registration(self) -> None:
+    def test_mismatched_unregistration_keeps_registration(self) -> None:
         self.check("xrc_registration", "mismatches")
 
 
 class LargeRegions(Programs):
     """One command with all translations would be longer than the device takes."""
 
-    def test_pinned_region_of_many_pages(self) -> None:
+    def test_pinned_mr_of_many_pages(self) -> None:
         self.check("large_regions", "20")
 
-    def test_region_on_demand_of_many_pages(self) -> None:
+    def test_odp_mr_of_many_pages(self) -> None:
         self.check("large_regions", "20", "on-demand")
 
 

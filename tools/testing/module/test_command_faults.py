@@ -178,7 +178,7 @@ class CommandFaults(HcaTest):
             self.assertEqual(said, about)
         return has_port
 
-    def test_start_goes_on_without_what_is_optional(self) -> None:
+    def test_bring_up_continues_without_optional_commands(self) -> None:
         """Each command of a start is refused in turn; in a sample, the first one of each name."""
         commands = self.commands_of_start()
         if SAMPLE:
@@ -198,7 +198,7 @@ class CommandFaults(HcaTest):
         for name in NEEDED_FIRST:
             self.assertEqual(set(outcomes[name]), {False} if SAMPLE else {True, False}, name)
 
-    def test_start_without_any_register_has_a_port(self) -> None:
+    def test_bring_up_without_registers_has_port(self) -> None:
         """Link and MTU are then the smallest that every port has; each register is logged once."""
         control("fault", f"command ACCESS_REGISTER {REFUSAL} @hca0")
         self.assertTrue(self.start(0))
@@ -209,40 +209,40 @@ class CommandFaults(HcaTest):
         # host endianness, PVLC, node description, PTYS, PMTU
         self.assertEqual(len(said), 5, said)
 
-    def test_status(self) -> None:
+    def test_status_fails_command(self) -> None:
         self.fail_each("status=NO_RESOURCES syndrome=0x5ca1ab", r"failed: .*, syndrome 0x5ca1ab|status 0x0?f, syndrome 0x5ca1ab")
 
-    def test_status_that_the_interface_does_not_know(self) -> None:
+    def test_unknown_status_fails_command(self) -> None:
         self.fail_each("status=0xee", r"status 0xee")
 
-    def test_length_beyond_the_room(self) -> None:
+    def test_length_beyond_output_fails_command(self) -> None:
         self.fail_each("bad-length=0x7fffffff", MALFORMED)
 
-    def test_no_length(self) -> None:
+    def test_zero_length_fails_command(self) -> None:
         self.fail_each("bad-length", MALFORMED)
 
-    def test_token_of_another_command(self) -> None:
+    def test_foreign_token_fails_command(self) -> None:
         self.fail_each("token=0", MALFORMED)
 
-    def test_not_delivered(self) -> None:
+    def test_delivery_error_fails_command(self) -> None:
         self.fail_each("delivery=1", r"not delivered: ")
 
-    def test_garbage_behind_the_status(self) -> None:
+    def test_garbage_behind_status_survived(self) -> None:
         self.fail_each("garbage")
 
-    def test_garbage_altogether(self) -> None:
+    def test_garbage_output_survived(self) -> None:
         self.fail_each("garbage=all")
 
-    def test_hang(self) -> None:
+    def test_hang_times_out(self) -> None:
         self.fail_each("hang", NO_ANSWER)
 
-    def test_answer_that_is_lost(self) -> None:
+    def test_lost_completion_times_out(self) -> None:
         self.fail_each("drop-completion", NO_ANSWER)
 
-    def test_answer_that_no_event_tells_of(self) -> None:
+    def test_lost_event_survived(self) -> None:
         self.fail_each("drop-eqe")
 
-    def test_late_answer(self) -> None:
+    def test_late_completion_times_out(self) -> None:
         self.fail_each(f"delay={LIMIT_MS + 1000}ms", NO_ANSWER)
 
 

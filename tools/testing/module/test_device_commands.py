@@ -74,7 +74,7 @@ class DeviceCommands(unittest.TestCase):
     def make_signature_value(self, device: raw_verbs.Device) -> int:
         return device.create_object(command(CREATE_PSV, w2=1 << 28 | device.pd_number))[0]
 
-    def test_only_who_has_asked_for_it_may(self) -> None:
+    def test_context_without_devx_refused(self) -> None:
         other = self.open_device(flags=0)
         with self.refused(errno.EPERM):
             other.ask_device(command(QUERY_HCA_CAP, w1=GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
@@ -85,7 +85,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EPERM):
             other.query_eqn(0)
 
-    def test_questions(self) -> None:
+    def test_query_commands_granted_or_refused(self) -> None:
         answer = self.device.ask_device(command(QUERY_HCA_CAP, w1=GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
         self.assertEqual(answer[0], 0)
         self.assertTrue(any(answer[16:]))
@@ -95,13 +95,13 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EINVAL):
             self.device.ask_device(command(QUERY_HCA_CAP)[:12], CAPABILITIES_BYTES)
 
-    def test_event_queues(self) -> None:
+    def test_invalid_vector_refused(self) -> None:
         self.assertGreater(self.device.query_eqn(0), 0)
         for vector in (1000, 0xFFFFFFFF):
             with self.refused(errno.EINVAL):
                 self.device.query_eqn(vector)
 
-    def test_unsupported_objects(self) -> None:
+    def test_unsupported_objects_refused(self) -> None:
         for opcode in (CREATE_EQ, QUERY_HCA_CAP, 0xA04, 0xA08, 0x800, 0x802, 0, 0xFFFF):
             with self.subTest(opcode=opcode), self.refused(errno.EINVAL):
                 self.device.create_object(command(opcode, 0x110))
@@ -115,11 +115,11 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EPERM):
             self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=DEVICE_MEMORY_FOR_TABLES))
 
-    def test_refused_by_device(self) -> None:
+    def test_device_refusal_returns_eremoteio(self) -> None:
         with self.refused(errno.EREMOTEIO):
             self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=RESERVED_NUMBERS, w3=31 << 24))
 
-    def test_keys(self) -> None:
+    def test_mkey_created_queried_and_destroyed(self) -> None:
         handle, answer = self.device.create_object(key(self.device.pd_number))
         index = word(answer, 2) & 0xFFFFFF
         self.assertEqual(word(self.device.query_object(handle, command(QUERY_MKEY, w2=index)), 4 + 3) & 0xFFFFFF,
@@ -135,11 +135,11 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.ENOENT):
             self.device.destroy_object(handle)
 
-    def test_object_whose_number_the_program_has_no_room_for(self) -> None:
+    def test_output_too_short_for_number_returns_handle(self) -> None:
         handle, _ = self.device.create_object(command(CREATE_PSV, w2=1 << 28 | self.device.pd_number), room=16)
         self.device.destroy_object(handle)
 
-    def test_domains_of_others(self) -> None:
+    def test_foreign_pd_refused(self) -> None:
         other = self.open_device()
         for domain in (other.pd_number, 0, 0xFFFFFF):
             with self.refused(errno.EINVAL):
@@ -147,14 +147,14 @@ class DeviceCommands(unittest.TestCase):
             with self.refused(errno.EINVAL):
                 self.device.create_object(command(CREATE_PSV, w2=1 << 28 | domain))
 
-    def test_domain_stays_while_it_is_used(self) -> None:
+    def test_pd_in_use_not_deallocated(self) -> None:
         handle = self.make_signature_value(self.device)
         with self.refused(errno.EBUSY):
             self.device.deallocate_pd()
         self.device.destroy_object(handle)
         self.device.deallocate_pd()
 
-    def test_queue_pairs(self) -> None:
+    def test_qp_created_queried_and_destroyed(self) -> None:
         device = self.device
         device.create_cq()
         _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
@@ -165,7 +165,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EPERM):
             device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w46=1))
 
-    def test_queue_pairs_of_others(self) -> None:
+    def test_foreign_qp_refused(self) -> None:
         device, other = self.device, self.open_device()
         device.create_cq()
         other.create_cq()
@@ -181,7 +181,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EREMOTEIO):
             device.create_object(queue_pair(device, foreign))
 
-    def test_completion_queue_stays_while_it_is_used(self) -> None:
+    def test_cq_in_use_not_destroyed(self) -> None:
         device = self.device
         cq = device.create_cq()
         registered, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
@@ -194,7 +194,7 @@ class DeviceCommands(unittest.TestCase):
         device.destroy_cq(cq)
         device.deregister_memory(registered)
 
-    def test_object_in_use_is_not_logged(self) -> None:
+    def test_object_in_use_not_logged(self) -> None:
         log = guest.LogTail()
         self.addCleanup(log.close)
         with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
@@ -207,7 +207,7 @@ class DeviceCommands(unittest.TestCase):
                     end()
         self.assertEqual([line for line in log.read() if re.match(r"(cxib|infiniband) ", line)], [])
 
-    def test_queue_pairs_of_verbs_keep_their_state(self) -> None:
+    def test_verbs_qp_state_change_refused(self) -> None:
         device = self.device
         handle = device.create_qp(device.create_cq())
         number = device.qp_number
@@ -248,7 +248,7 @@ class DeviceCommands(unittest.TestCase):
         self.assertEqual([errno.errorcode[error.errno or 0] for error in failures], ["EFAULT"])
         return ends
 
-    def test_queues_cannot_be_named_before_their_creation_is_certain(self) -> None:
+    def test_queues_named_before_creation_refused(self) -> None:
         device = self.device
         device.create_cq()
         device.create_srq()
@@ -262,7 +262,7 @@ class DeviceCommands(unittest.TestCase):
         self.assertEqual(self.guess_while_created(device.create_srq, 16, srqs), ["EINVAL"] * len(srqs))
         device.destroy_srq(device.create_srq())
 
-    def test_controlled_q_keys_are_for_privileged_programs(self) -> None:
+    def test_controlled_qkey_requires_privilege(self) -> None:
         with unprivileged(rdma.devices()[0]):
             device = raw_verbs.Device(rdma.devices()[0])
             self.addCleanup(device.close)
@@ -284,7 +284,7 @@ class DeviceCommands(unittest.TestCase):
         number = word(answer, 2) & 0xFFFFFF
         device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16, w48=CONTROLLED_Q_KEY))
 
-    def test_shared_receivers_of_xrc_are_not_the_programs_own(self) -> None:
+    def test_shared_xrc_target_refused(self) -> None:
         device = self.device
         handle = device.create_qp(device.create_cq(), type=raw_verbs.XRC_TGT, pd=device.open_xrcd())
         for number in (0, device.qp_number):
@@ -293,7 +293,7 @@ class DeviceCommands(unittest.TestCase):
                 with self.refused(errno.EINVAL):
                     act()
 
-    def test_memory(self) -> None:
+    def test_invalid_umems_refused(self) -> None:
         device = self.device
         address = device.queue.address
         device.deregister_memory(device.register_memory(address + 64, 3 * PAGE, 7)[0])
@@ -305,7 +305,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EFAULT):
             device.register_memory(0x10000, PAGE)
 
-    def test_program_ends_with_everything_in_place(self) -> None:
+    def test_program_with_objects_ends(self) -> None:
         for _ in range(3):
             other = raw_verbs.Device(rdma.devices()[0])
             other.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)

@@ -118,7 +118,7 @@ class HostileDevice(HcaTest):
         self.behave(index)
         self.assert_has_let_go(hca)
 
-    def test_is_survived(self) -> None:
+    def test_random_faults_survived(self) -> None:
         self.share_out(range(FIRST, FIRST + SEEDS), self.endure)
         shares = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in self.record.seconds.items())
         print(f"{SEEDS} seeds from {FIRST} on, on {len(self.hcas)} HCAs, which came up {self.record.came_up} times; "

@@ -205,7 +205,7 @@ class HostileFaults(unittest.TestCase):
         refused = [line for line in guest.kernel_log().splitlines() if honest in line and "UMR failed" in line]
         self.assertEqual(refused, [])
 
-    def test_lies_are_survived(self) -> None:
+    def test_random_page_fault_lies_survived(self) -> None:
         for seed in range(FIRST, FIRST + SEEDS):
             with self.subTest(seed=seed):
                 self.endure(seed)
@@ -249,7 +249,7 @@ class WholeAddressSpace(unittest.TestCase):
     def keys(self) -> int:
         return control("objects", "@hca0")["hca0"]["memory key"]["living"]
 
-    def test_has_no_parts_where_the_program_has_no_memory(self) -> None:
+    def test_implicit_mr_outside_program_memory_creates_no_key(self) -> None:
         self.register()
         self.addCleanup(self.context.close)
         self.addCleanup(self.domain.close)
@@ -260,7 +260,7 @@ class WholeAddressSpace(unittest.TestCase):
         self.assertEqual(self.advise(self.region.buf), "")
         self.assertEqual(self.keys(), before + 1)
 
-    def test_is_not_touched_when_the_program_is_gone(self) -> None:
+    def test_implicit_mr_of_ended_program_not_prefetched(self) -> None:
         """A child still has the open device; the page that it prefetches is of its parent's memory."""
         received, sent = os.pipe()
         go, let_go = os.pipe()

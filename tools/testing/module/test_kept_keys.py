@@ -56,19 +56,19 @@ class KeptKeys(unittest.TestCase):
     def has_struck(self) -> bool:
         return any(rule["injected"] for rule in control("faults")["rules"])
 
-    def test_other_rights(self) -> None:
+    def test_access_change_keeps_key(self) -> None:
         self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), self.key)
         self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=1), self.key)
 
-    def test_other_memory(self) -> None:
+    def test_memory_change_keeps_key(self) -> None:
         other = self.memory + 8 * PAGE
         self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=other, address=other, length=PAGE), self.key)
         self.assertEqual(pinned_kib() - self.pinned_before, PAGE // 1024)
 
-    def test_more_memory_than_the_key_has_room_for(self) -> None:
+    def test_memory_beyond_key_changes_key(self) -> None:
         self.assertNotEqual(self.key_after(raw_verbs.REREG_TRANS, length=64 * PAGE), self.key)
 
-    def test_memory_in_smaller_pages(self) -> None:
+    def test_memory_in_smaller_pages_keeps_key(self) -> None:
         """How much of a key the memory takes, so that it has room for other memory, is not a matter of luck."""
         memory = raw_verbs.Memory(2 * HUGE_PAGE, mmap.MAP_PRIVATE)
         memory.map.madvise(mmap.MADV_HUGEPAGE)
@@ -78,7 +78,7 @@ class KeptKeys(unittest.TestCase):
         # It begins in the middle of any larger page then.
         self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=start, address=start + PAGE, length=8 * PAGE), self.key)
 
-    def test_change_that_fails(self) -> None:
+    def test_failed_change_changes_key(self) -> None:
         for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS):
             with self.subTest(flags=flags):
                 before = self.key_after(raw_verbs.REREG_ACCESS, access=7)
@@ -91,7 +91,7 @@ class KeptKeys(unittest.TestCase):
                 self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), after)
                 self.assertEqual(pinned_kib() - self.pinned_before, 2 * PAGE // 1024)
 
-    def test_region_that_fails_and_cannot_be_destroyed_keeps_its_memory(self) -> None:
+    def test_mr_failed_and_not_destroyed_keeps_memory(self) -> None:
         """Its translations are written by requests, of which the first one fails."""
         memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
         start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
@@ -107,7 +107,7 @@ class KeptKeys(unittest.TestCase):
         self.assertNotIn("fatal error", said)
         control("faults", "clear")  # so the end of the context destroys it
 
-    def test_device_that_goes_before_it_has_answered(self) -> None:
+    def test_device_removed_fails_change(self) -> None:
         ends: list[object] = []
 
         def change() -> None:

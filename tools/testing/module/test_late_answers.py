@@ -72,7 +72,7 @@ class LateAnswers(RecoveryTest):
     def came_late(self) -> bool:
         return "late completion after" in self.new_messages()
 
-    def test_region_that_is_made_late_is_destroyed(self) -> None:
+    def test_mr_created_late_destroyed(self) -> None:
         before = self.objects()
         context = Context(name=self.device_name())
         domain = PD(context)
@@ -84,7 +84,7 @@ class LateAnswers(RecoveryTest):
         context.close()
         self.assertEqual(self.objects(), before)
 
-    def test_region_that_is_refused_late_is_freed(self) -> None:
+    def test_mr_refused_late_freed(self) -> None:
         context = Context(name=self.device_name())
         domain = PD(context)
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE),
@@ -94,7 +94,7 @@ class LateAnswers(RecoveryTest):
         domain.close()
         context.close()
 
-    def test_queues_that_are_made_late_are_destroyed(self) -> None:
+    def test_queues_created_late_destroyed(self) -> None:
         before = self.objects()
         context = Context(name=self.device_name())
         domain, completions = PD(context), CQ(context, 16)
@@ -114,7 +114,7 @@ class LateAnswers(RecoveryTest):
             owned.close()
         self.assertEqual(self.objects(), before)
 
-    def test_peer_that_guesses_the_key_does_not_reach_memory_that_was_given_back(self) -> None:
+    def test_guessed_key_does_not_reach_freed_memory(self) -> None:
         port = next(port for port in rdma.ports() if port.device == self.device_name())
         here, there = verbs.Side(port, "rc"), verbs.Side(port, "rc")
         here.connect(there)
@@ -136,7 +136,7 @@ class LateAnswers(RecoveryTest):
         here.close()
         there.close()
 
-    def test_device_that_never_says_what_it_has_made_keeps_the_memory_until_it_is_reset(self) -> None:
+    def test_unreported_object_keeps_memory_until_reset(self) -> None:
         """The objects that the unreported one uses cannot be destroyed: the program gets the error, others go on."""
         device = raw_verbs.Device(self.device_name())
         device.make_basics()
@@ -158,7 +158,7 @@ class LateAnswers(RecoveryTest):
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")
 
-    def test_unbinding_while_an_answer_is_missing_leaves_nothing_behind(self) -> None:
+    def test_unbind_with_output_pending_leaks_nothing(self) -> None:
         context = Context(name=self.device_name())
         domain = PD(context)
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY drop-completion")

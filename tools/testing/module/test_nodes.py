@@ -36,12 +36,12 @@ class Nodes(HcaTest):
         self.last = len(list(NODES.glob("node[0-9]*"))) - 1
         self.assertGreater(self.last, 0, "the guest has one node")
 
-    def test_rdma_devices_are_on_the_node_of_their_hca(self) -> None:
+    def test_rdma_device_on_node_of_hca(self) -> None:
         for hca in self.hcas:
             name = next((hca / "infiniband").iterdir()).name
             self.assertEqual(node_of(pathlib.Path(f"/sys/class/infiniband/{name}/device")), self.last)
 
-    def test_memory_for_the_device_is_on_its_node(self) -> None:
+    def test_device_memory_on_node_of_hca(self) -> None:
         size = int((MEMORY / "block_size_bytes").read_text(), 16)
         near = blocks_of(self.last)
         commands = re.findall(r"^ *\d+ \S+ (\w+): (.*) -> ", LOG.read_text(), re.MULTILINE)
@@ -52,7 +52,7 @@ class Nodes(HcaTest):
         self.assertLessEqual({"MANAGE_PAGES", "CREATE_EQ", "CREATE_CQ", "CREATE_QP"}, given.keys())
         self.assertEqual({command: blocks - near for command, blocks in given.items() if blocks - near}, {})
 
-    def test_each_processor_has_a_completion_vector_and_those_of_the_node_are_among_them(self) -> None:
+    def test_completion_vectors_cover_processors_and_node(self) -> None:
         for hca in self.hcas:
             homes = {int(pathlib.Path(f"/proc/irq/{number}/smp_affinity_list").read_text())
                      for number, name in interrupts(hca).items() if "-comp" in name}

@@ -26,7 +26,7 @@ NONE = 0xFFFFFFFF
 
 
 class Contexts(test_bad_requests.BadRequestTest):
-    def test_resources_of_context(self) -> None:
+    def test_context_resources_rounded(self) -> None:
         for asked, granted in ((1, 2), (15, 16), (16, 16), (511, 512), (512, 512)):
             with self.subTest(asked=asked):
                 device = self.open_device()
@@ -34,7 +34,7 @@ class Contexts(test_bad_requests.BadRequestTest):
                 self.assertEqual(device.registers, granted)
                 self.assertGreater(device.registers_to_add, 0)
 
-    def test_no_requests_are_written_into_doorbells(self) -> None:
+    def test_doorbell_requests_not_offered(self) -> None:
         """A libmlx5 that gets a BlueFlame size needs UAR pages for BlueFlame, which such a context lacks. The device of this
         guest supports BlueFlame, as real ones do."""
         newer, older = self.open_device(), self.open_device()
@@ -44,12 +44,12 @@ class Contexts(test_bad_requests.BadRequestTest):
         capabilities = newer.ask_device(command(QUERY_HCA_CAP, w1=CURRENT), 0x1010)
         self.assertEqual(word(capabilities, WORD_OF_BF) >> 31, 1)
 
-    def test_unsupported_resources_of_context(self) -> None:
+    def test_invalid_context_resources_refused(self) -> None:
         for registers, exclusive in ((0, 0), (0, 4), (513, 4), (NONE, 4), (16, 16), (16, 17), (16, NONE), (1, 2)):
             self.assert_refused(errno.EINVAL, self.device.open_older_context, registers, exclusive)
         self.device.open_older_context()
 
-    def test_short_requests(self) -> None:
+    def test_short_requests_accepted_from_minimum(self) -> None:
         for length in (0, 4, 8, 12):
             self.assert_refused(errno.EINVAL, self.device.open_context, struct.pack("<IIII", 16, 4, 0, 0)[:length])
         self.assert_refused(errno.EOPNOTSUPP, self.device.open_context, struct.pack("<IIII", 16, 4, 0, 1))
@@ -67,7 +67,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         self.addCleanup(page.close)
         return page
 
-    def test_pages_that_came_with_the_context(self) -> None:
+    def test_uars_of_context_mapped(self) -> None:
         for place in range(PAGES):
             self.map(raw_verbs.PAGE_OF_CONTEXT + place)
             self.map(raw_verbs.UNCACHED_PAGE + place)
@@ -77,7 +77,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         self.assert_refused(errno.EINVAL, self.map, raw_verbs.COMBINING_PAGE)
         self.assert_refused(errno.EINVAL, self.device.map, raw_verbs.PAGE_OF_CONTEXT, mmap.PROT_WRITE, pages=2)
 
-    def test_registers_of_queue_pairs(self) -> None:
+    def test_qp_registers_assigned(self) -> None:
         """The exclusive ones first, then those for all, evenly; the library counts four of each page."""
         device = self.device
         cq = device.create_cq(flags=0)
@@ -92,7 +92,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         device.create_qp(cq, flags=0)
         self.assertEqual(device.register_name, 4)
 
-    def test_queue_pairs_without_doorbells(self) -> None:
+    def test_qps_without_sq_get_no_register(self) -> None:
         cq = self.device.create_cq(flags=0)
         self.device.create_qp(cq, type=raw_verbs.XRC_TGT, pd=self.device.open_xrcd(), flags=0)
         self.assertEqual(self.device.register_name, 0)
@@ -101,7 +101,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         self.device.create_initiator(cq, flags=raw_verbs.QP_INITIATOR)
         self.assertEqual(self.device.register_name, 4 * (PAGES - 2))
 
-    def test_pages_that_the_program_adds(self) -> None:
+    def test_added_uars_mapped_and_used(self) -> None:
         cq = self.device.create_cq(flags=0)
         for register in (0, 1, 2, 511, 512, 1 << 16, NONE):
             self.assert_refused(errno.EINVAL, self.device.query_uar, register)
@@ -121,19 +121,19 @@ class Doorbells(test_bad_requests.BadRequestTest):
         _, memory = self.device.register_memory(self.device.queue.address + 131072, 2 * PAGE)
         self.device.create_object(queue_pair(self.device, memory, uar=first))
 
-    def test_queue_pairs_that_say_it_wrongly(self) -> None:
+    def test_contradictory_register_flags_refused(self) -> None:
         cq = self.device.create_cq(flags=0)
         both = raw_verbs.QP_ADDED_REGISTER | raw_verbs.QP_UAR_PAGE_INDEX
         for changes in ({"flags": both}, {"flags": 0, "bfreg": 1}, {"flags": raw_verbs.QP_UAR_PAGE_INDEX, "bfreg": 0}):
             self.assert_refused(errno.EINVAL, self.device.create_qp, cq, **changes)
 
-    def test_pages_that_are_allocated_besides(self) -> None:
+    def test_allocated_uar_used(self) -> None:
         page = self.device.allocate_uar(1)
         cq = self.device.create_cq(uar=page)
         self.device.create_qp(cq, bfreg=page)
         self.assertEqual(self.device.register_name, NONE)
 
-    def test_newer_libraries_have_none_of_it(self) -> None:
+    def test_newer_library_gets_no_registers(self) -> None:
         device = self.open_device()
         device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
         cq = device.create_cq()
@@ -143,7 +143,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         for flags in (0, raw_verbs.QP_ADDED_REGISTER):
             self.assert_refused(errno.EINVAL, device.create_qp, cq, flags=flags, bfreg=0)
 
-    def test_questions_need_a_context_with_commands(self) -> None:
+    def test_uar_query_requires_devx_context(self) -> None:
         device = self.open_device()
         device.make_older_basics()
         self.assert_refused(errno.EPERM, device.query_uar, 0)
@@ -184,7 +184,7 @@ class OlderPrograms(OlderLibrary, test_user_space.ProgramTest):
         for output in self.exchange(f"ibv_{kind}_pingpong", "-n", self.ROUNDS, *options):
             self.assertRegex(output, rf"\b{self.ROUNDS} iters in")
 
-    def test_connections_with_events(self) -> None:
+    def test_rc_with_events(self) -> None:
         self.ping_pong("rc", "-c", "-e")
 
     def test_datagrams(self) -> None:
@@ -196,7 +196,7 @@ class OlderPrograms(OlderLibrary, test_user_space.ProgramTest):
     def test_xrc(self) -> None:
         self.exchange("ibv_xsrq_pingpong", "-n", self.ROUNDS)
 
-    def test_more_queue_pairs_than_registers(self) -> None:
+    def test_more_qps_than_registers(self) -> None:
         _, client = self.exchange("ib_write_bw", "-F", "-n", self.ROUNDS, "-q", 3 * REGISTERS)
         self.assertTrue(rdma.perftest_rows(client))
 
@@ -214,7 +214,7 @@ class OldestPrograms(OlderPrograms):
 
 
 class Removed(OlderLibrary, test_user_space.Removed):
-    def test_with_an_open_context(self) -> None:
+    def test_open_context_gets_eio(self) -> None:
         device = raw_verbs.Device(self.first.device)
         self.addCleanup(device.close)
         device.make_older_basics()

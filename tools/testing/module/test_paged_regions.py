@@ -61,14 +61,14 @@ class PagedRegionTest(unittest.TestCase):
 
 @unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
 class PagedRegions(PagedRegionTest):
-    def test_large_region_takes_no_mailboxes(self) -> None:
+    def test_large_mr_takes_no_mailboxes(self) -> None:
         before = mailboxes(rdma.devices()[0])
         with self.program() as device:
             device.register(NOTHING, 16 * GIB, NOTHING, PAGED)
             device.register(0, WHOLE, 0, PAGED)
         self.assertLess(mailboxes(rdma.devices()[0]) - before, 64)
 
-    def test_region_beyond_lists_of_core_is_refused(self) -> None:
+    def test_mr_beyond_core_list_refused(self) -> None:
         with self.program() as device:
             self.assert_refused(errno.EINVAL, device, NOTHING, 1 << 40)
             self.assert_refused(errno.EINVAL, device, NOTHING, 1 << 45)
@@ -76,7 +76,7 @@ class PagedRegions(PagedRegionTest):
 
 @unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
 class Advice(PagedRegionTest):
-    def test_advice_beyond_limit_is_followed_at_once(self) -> None:
+    def test_advice_beyond_limit_executed_at_once(self) -> None:
         """The first prefetch waits for a device that does not answer, and all others for the first."""
         log = guest.LogTail()
         self.addCleanup(log.close)
@@ -113,14 +113,14 @@ class Advice(PagedRegionTest):
 
 @unittest.skipUnless(HAS_SHORT_REACH, "the device takes long offsets")
 class ShortReach(PagedRegionTest):
-    def test_regions_end_where_offsets_do(self) -> None:
+    def test_mr_beyond_offset_limit_refused(self) -> None:
         with self.program() as device:
             device.register(NOTHING, 512 * MIB, NOTHING, PAGED)
             self.assert_refused(errno.EINVAL, device, NOTHING, 512 * MIB + mmap.PAGESIZE)
             self.assert_refused(errno.EINVAL, device, NOTHING, GIB)
             self.assert_refused(errno.EOPNOTSUPP, device, 0, WHOLE)
 
-    def test_pages_come_and_go(self) -> None:
+    def test_pages_prefetched_again_after_discard(self) -> None:
         memory = mmap.mmap(-1, 4 * MIB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         with self.program() as device:
@@ -130,7 +130,7 @@ class ShortReach(PagedRegionTest):
             device.advise(key, address, 4 * MIB, flush=True)
             device.register(NOTHING, MIB, NOTHING, PAGED)
 
-    def test_programs_get_no_key_of_a_null_region(self) -> None:
+    def test_null_mr_key_missing(self) -> None:
         with self.program() as device:
             self.assertIsNone(device.dump_fill_key)
 

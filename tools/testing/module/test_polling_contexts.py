@@ -51,7 +51,7 @@ class PollingContexts(RecoveryTest):
         names = (path.read_text().strip() for path in pathlib.Path("/proc").glob("[0-9]*/comm"))
         return [name for name in names if name.startswith((f"{self.device_name()}/cq", f"{self.device_name()}/comp"))]
 
-    def test_values_out_of_range_are_refused_and_change_nothing(self) -> None:
+    def test_invalid_values_refused_and_change_nothing(self) -> None:
         self.assertEqual(self.values(), DEFAULTS)
         for name, value, message in [
             ("cq_softirq_context", "workqueue", "values are core, softirq and thread"),
@@ -64,7 +64,7 @@ class PollingContexts(RecoveryTest):
                 self.assertRegex(self.set(name, value), message)
         self.assertEqual(self.values(), DEFAULTS)
 
-    def test_cqs_move_at_their_next_event(self) -> None:
+    def test_cqs_change_context_at_next_event(self) -> None:
         for value, context in [("workqueue", "workqueue"), ("unbound", "unbound workqueue"), ("thread", "own thread")]:
             with self.subTest(context=value):
                 self.set_all({"cq_process_context": value})
@@ -75,7 +75,7 @@ class PollingContexts(RecoveryTest):
                 self.assertEqual(self.tracked_contexts(), {context})
         self.assertEqual(len(self.threads()), len(self.cqs()))
 
-    def test_settings_survive_a_recovery_but_not_a_rebind(self) -> None:
+    def test_settings_survive_recovery_but_not_rebind(self) -> None:
         chosen = {"cq_softirq_context": "thread", "cq_process_context": "thread", "cq_quantum_us": 10, "cq_busy_poll_us": 7}
         self.set_all(chosen)
         trouble("health", "fatal", "1")

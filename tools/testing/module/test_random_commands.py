@@ -402,7 +402,7 @@ class RandomCommands(ProgramTest):
                 program.act()
             return program
 
-    def test_each_is_granted_or_refused(self) -> None:
+    def test_random_commands_granted_or_refused(self) -> None:
         granted, refused = 0, collections.Counter[int]()
         for seed in range(SEED, SEED + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
             with self.subTest(seed=seed):

@@ -21,10 +21,10 @@ SEED = os.environ.get("CXIB_SEED", "1")
 
 
 class Registrations(Programs):
-    def test_registration_of_a_removed_device_fails(self) -> None:
+    def test_registration_of_removed_device_fails(self) -> None:
         self.check("xrc_registration", "removed")
 
-    def test_registrations_at_random_leave_nothing(self) -> None:
+    def test_random_registrations_leave_nothing(self) -> None:
         self.check("xrc_random", SEED, *SIZES)
 
 
@@ -82,11 +82,11 @@ class FailingRegistrations(ProgramTest):
         print(f"{module}: {total} allocations, {failed} registrations failed")
         return failed
 
-    def test_allocation_of_the_driver_that_fails_leaves_no_registration(self) -> None:
+    def test_failed_driver_allocation_leaves_no_registration(self) -> None:
         # The registration and the QP handle; the array of registrations needs memory when its first entry does not fit.
         self.assertGreaterEqual(self.fail_each("cxib"), 2)
 
-    def test_allocation_of_uverbs_that_fails_leaves_no_registration(self) -> None:
+    def test_failed_uverbs_allocation_leaves_no_registration(self) -> None:
         # One more: the uobject.
         self.assertGreaterEqual(self.fail_each("ib_uverbs"), 3)
 
@@ -94,7 +94,7 @@ class FailingRegistrations(ProgramTest):
 class Unloading(unittest.TestCase):
     """The last one: it takes the devices from whoever else uses them."""
 
-    def test_module_of_a_registration_can_be_unloaded(self) -> None:
+    def test_module_with_registration_unloaded(self) -> None:
         before = rdma.devices()
         device, xrcd = make_receive_qp()
         self.addCleanup(device.close)

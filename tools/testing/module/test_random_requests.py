@@ -181,7 +181,7 @@ class RandomRequests(ProgramTest):
         finally:
             device.close()
 
-    def test_each_is_granted_or_refused(self) -> None:
+    def test_random_requests_granted_or_refused(self) -> None:
         granted = refused = 0
         for seed in range(SEED, SEED + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
             with self.subTest(seed=seed):

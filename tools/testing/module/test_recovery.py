@@ -24,7 +24,7 @@ ASYNCHRONOUS_EVENTS = 1024
 
 
 class Recovery(RecoveryTest):
-    def test_from_a_fatal_fault_that_it_reports(self) -> None:
+    def test_reported_fatal_fault_recovered(self) -> None:
         with self.recovers("fatal health syndrome"):
             trouble("health", "fatal", "1")
 
@@ -33,7 +33,7 @@ class Recovery(RecoveryTest):
                                check=True, capture_output=True, text=True)
         return json.loads(shown.stdout)
 
-    def test_cause_can_be_read_afterwards(self) -> None:
+    def test_cause_readable_after_recovery(self) -> None:
         self.clear_dump("device")
         with self.recovers("fatal health syndrome"):
             trouble("health", "fatal", "1")
@@ -48,7 +48,7 @@ class Recovery(RecoveryTest):
     def clear_dump(self, reporter: str) -> None:
         subprocess.run(["devlink", "health", "dump", "clear", self.name, "reporter", reporter], check=True)
 
-    def test_from_firmware_that_has_stopped(self) -> None:
+    def test_stopped_firmware_recovered(self) -> None:
         with self.recovers("health counter stalled"):
             trouble("health", "stop")
 
@@ -62,22 +62,22 @@ class Recovery(RecoveryTest):
         self.addCleanup(os.killpg, load.pid, 9)
         time.sleep(2)
 
-    def test_from_a_fault_under_load(self) -> None:
+    def test_fault_under_load_recovered(self) -> None:
         self.put_under_load()
         with self.recovers("fatal health syndrome"):
             trouble("health", "fatal", "1")
 
-    def test_from_firmware_that_has_stopped_under_load(self) -> None:
+    def test_stopped_firmware_under_load_recovered(self) -> None:
         self.put_under_load()
         with self.recovers("health counter stalled"):
             trouble("health", "stop")
 
-    def test_function_level_reset_under_load(self) -> None:
+    def test_flr_under_load_recovered(self) -> None:
         self.put_under_load()
         guest.write_attribute(self.hca / "reset", "1")
         until(self.is_active, "the port is active again")
 
-    def test_from_an_event_queue_that_has_overrun(self) -> None:
+    def test_eq_overrun_recovered(self) -> None:
         control("violations", "allow", "event_queue_overrun", "1", "more events at once than the queue has room for")
         with self.recovers("fatal health syndrome"):
             trouble("pages", "request", "1", str(2 * ASYNCHRONOUS_EVENTS))
@@ -89,7 +89,7 @@ class Recovery(RecoveryTest):
         return subprocess.run(["smpquery", "-D", "-C", self.device_name(), "nodeinfo", "0"],
                               capture_output=True, check=False).returncode
 
-    def test_command_that_is_not_answered_costs_one_slot(self) -> None:
+    def test_command_unanswered_costs_one_slot(self) -> None:
         self.limit_commands(1000)
         trouble("fault", "command MAD_IFC nth=1 hang")
         while "timed out after 1000 ms" not in self.new_messages():
@@ -101,7 +101,7 @@ class Recovery(RecoveryTest):
         self.assertIn(("mad_ifc", "timed out"), [(slot["command"], slot["state"]) for slot in slots])
         self.assertEqual(self.devlink_health("diagnose", reporter="commands")["timed out"], 1)
 
-    def test_late_answer_under_load_gives_the_slot_back(self) -> None:
+    def test_late_completion_under_load_frees_slot(self) -> None:
         self.limit_commands(1000)
         self.put_under_load()
         trouble("fault", "command MAD_IFC nth=5 delay=3s")
@@ -110,7 +110,7 @@ class Recovery(RecoveryTest):
         self.assertEqual(self.query_agent(), 0)
         self.assertNotIn("fatal error: ", self.new_messages())
 
-    def test_from_commands_that_are_never_answered_under_load(self) -> None:
+    def test_commands_unanswered_under_load_recovered(self) -> None:
         self.limit_commands(1000)
         for _ in range(8):
             self.put_under_load("smpquery -D nodeinfo 0 -C $0")
@@ -119,11 +119,11 @@ class Recovery(RecoveryTest):
             until(lambda: "fatal error: " in self.new_messages(), "the fatal error is reported")
             control("faults", "clear")
 
-    def test_device_that_is_gone_for_a_while_under_load(self) -> None:
+    def test_device_absent_under_load_recovered(self) -> None:
         self.put_under_load()
-        self.test_device_that_is_gone_for_a_while()
+        self.test_device_absent_recovered()
 
-    def test_device_that_is_gone_for_a_while(self) -> None:
+    def test_device_absent_recovered(self) -> None:
         trouble("fault", "surprise-removal for=4s")
         self.addCleanup(control, "faults", "clear")
         until(lambda: "fatal error: PCI reads return all ones" in self.new_messages(), "its absence is noticed")
@@ -134,7 +134,7 @@ class Recovery(RecoveryTest):
     def is_there(self) -> bool:
         return (self.hca / "config").read_bytes()[:2] != b"\xff\xff"
 
-    def test_device_that_is_gone_can_be_unbound(self) -> None:
+    def test_device_absent_unbound(self) -> None:
         trouble("fault", "surprise-removal for=30s")
         self.addCleanup(control, "faults", "clear")
         until(lambda: "device lost: waiting" in self.new_messages(), "its absence is noticed")
@@ -145,12 +145,12 @@ class Recovery(RecoveryTest):
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")
 
-    def test_from_faults_again_and_again(self) -> None:
+    def test_repeated_faults_recovered(self) -> None:
         for _ in range(3):
             with self.recovers("fatal health syndrome"):
                 trouble("health", "fatal", "1")
 
-    def test_fault_that_is_not_fatal_is_only_reported(self) -> None:
+    def test_device_warning_only_reported(self) -> None:
         trouble("health", "report", "16")
         until(lambda: "high_temp_err (syndrome 0x10" in self.new_messages(), "it is mentioned")
         until(lambda: self.reporter("firmware")["state"] == "error", "devlink shows it")
@@ -161,11 +161,11 @@ class Recovery(RecoveryTest):
         self.clear_dump("firmware")
         self.assertTrue(self.is_active())
 
-    def test_function_level_reset_while_it_is_used(self) -> None:
+    def test_flr_while_active_recovered(self) -> None:
         guest.write_attribute(self.hca / "reset", "1")
         until(self.is_active, "the port is active again")
 
-    def test_without_automatic_recovery_it_waits_for_the_administrator(self) -> None:
+    def test_automatic_recovery_off_waits_for_administrator(self) -> None:
         self.set_automatic("false")
         self.addCleanup(self.set_automatic, "true")
         trouble("health", "fatal", "1")
@@ -175,7 +175,7 @@ class Recovery(RecoveryTest):
         subprocess.run(["devlink", "health", "recover", self.name, "reporter", "device"], check=True)
         until(self.is_active, "the port is active again")
 
-    def test_from_a_recovery_that_has_failed_when_the_administrator_asks_for_it(self) -> None:
+    def test_failed_recovery_repeated_by_administrator(self) -> None:
         self.addCleanup(control, "faults", "clear")
         trouble("fault", "command INIT_HCA status=0x1 times=1")
         trouble("health", "fatal", "1")
@@ -188,7 +188,7 @@ class Recovery(RecoveryTest):
     def set_automatic(self, value: str) -> None:
         subprocess.run(["devlink", "health", "set", self.name, "reporter", "device", "auto_recover", value], check=True)
 
-    def test_device_that_was_given_up_can_be_unbound(self) -> None:
+    def test_fatal_device_unbound(self) -> None:
         self.set_automatic("false")
         trouble("health", "fatal", "1")
         until(lambda: "fatal error: " in self.new_messages(), "the fatal error is reported")
@@ -205,7 +205,7 @@ class Recovery(RecoveryTest):
         guest.write_attribute(methods, "\n")
         self.addCleanup(guest.write_attribute, methods, "default")
 
-    def test_device_whose_reset_has_failed_gets_no_access_to_memory(self) -> None:
+    def test_failed_reset_keeps_bus_mastering_off(self) -> None:
         """It may hold DMA addresses of memory that has been freed and reused."""
         self.forbid_resets()
         trouble("health", "fatal", "1")
@@ -223,7 +223,7 @@ class Recovery(RecoveryTest):
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was left running, resetting it")
         until(self.is_active, "the port is active again")
 
-    def test_device_that_was_left_running_is_reset_first(self) -> None:
+    def test_device_left_running_reset_first(self) -> None:
         """As by a kernel that has crashed."""
         guest.unbind(self.hca)
         with (self.hca / "config").open("r+b", buffering=0) as config:
@@ -235,7 +235,7 @@ class Recovery(RecoveryTest):
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was left running, resetting it")
         until(self.is_active, "the port is active again")
 
-    def test_pages_that_the_firmware_wants_while_it_runs(self) -> None:
+    def test_firmware_page_requests_served(self) -> None:
         held = self.pages("held")
         trouble("pages", "request", "100")
         until(lambda: self.pages("held") == held + 100, "the pages are given")
@@ -246,7 +246,7 @@ class Recovery(RecoveryTest):
         lines = pathlib.Path(f"/sys/kernel/debug/cxib/{self.hca.name}/pages").read_text().splitlines()
         return int(dict(line.split(": ") for line in lines)[name])
 
-    def test_link_that_goes_and_comes(self) -> None:
+    def test_link_down_and_up_reported(self) -> None:
         trouble("link", "down")
         until(lambda: "DOWN" in self.port_state(), "the port is down")
         trouble("link", "up")

@@ -146,13 +146,13 @@ class RefusedDestroys(RecoveryTest):
         until(self.has_none_left, "all are destroyed as further programs end")
         self.assertEqual(self.objects(), self.before)
 
-    def test_objects_of_other_kinds_are_destroyed_when_firmware_gives_in(self) -> None:
+    def test_refused_destroy_of_other_types_repeated_until_success(self) -> None:
         for command, make in OTHERS.items():
             with self.subTest(command):
                 self.assert_is_kept_for_later(command, make)
         self.assertEqual(self.failures(), 0)
 
-    def test_objects_are_destroyed_when_firmware_gives_in(self) -> None:
+    def test_refused_destroy_repeated_until_success(self) -> None:
         for command in COMMANDS:
             with self.subTest(command):
                 self.assert_is_kept_for_later(command, Program)
@@ -164,7 +164,7 @@ class RefusedDestroys(RecoveryTest):
         self.run_program(lambda name: Context(name=name))
         return self.count() == 0
 
-    def test_commands_that_are_refused_together(self) -> None:
+    def test_commands_refused_together_repeated(self) -> None:
         self.refuse(*COMMANDS)
         for _ in range(3):
             self.run_program(Program)
@@ -174,7 +174,7 @@ class RefusedDestroys(RecoveryTest):
         self.assertEqual(self.objects(), self.before)
         self.assertEqual(self.failures(), 0)
 
-    def test_unbinding_resets_the_device(self) -> None:
+    def test_unbind_with_refused_objects_resets_device(self) -> None:
         control("violations", "allow", "objects_left_at_teardown", "100", "firmware has refused to destroy them")
         self.refuse(*COMMANDS)
         self.run_program(Program)
@@ -186,7 +186,7 @@ class RefusedDestroys(RecoveryTest):
         until(self.is_active, "the port is active again")
         self.assertEqual(self.count(), 0)
 
-    def test_unbinding_while_a_program_has_the_objects(self) -> None:
+    def test_unbind_with_objects_in_use_allows_rebind(self) -> None:
         program = Program(self.device_name())
         self.refuse("DESTROY_QP", "DESTROY_MKEY")
         guest.unbind(self.hca)
@@ -212,7 +212,7 @@ class RefusedDestroys(RecoveryTest):
         finally:
             device.close()
 
-    def test_objects_whose_creation_has_failed_are_kept_as_well(self) -> None:
+    def test_refused_destroy_after_failed_create_repeated(self) -> None:
         def without_response(create: Callable[[raw_verbs.Device], object]) -> Callable[[raw_verbs.Device], object]:
             def act(device: raw_verbs.Device) -> object:
                 device.response_address = UNMAPPED
@@ -240,7 +240,7 @@ class RefusedDestroys(RecoveryTest):
                 self.assertEqual(self.objects(), self.before)
         self.assertEqual(self.failures(), 0)
 
-    def test_program_that_goes_on_gets_the_error(self) -> None:
+    def test_running_program_gets_error(self) -> None:
         context = Context(name=self.device_name())
         domain, completions = PD(context), CQ(context, 64)
         self.refuse("DESTROY_CQ", "DEALLOC_PD")

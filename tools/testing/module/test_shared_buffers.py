@@ -50,7 +50,7 @@ class SharedBuffers(ProgramTest):
         self.near.post(request, self.far)
         verbs.await_completions(self.near, 1)
 
-    def test_writes_and_reads(self) -> None:
+    def test_writes_and_reads_reach_buffer(self) -> None:
         region = self.region()
         before = bytes(self.view)
         written, read = random.randbytes(LENGTH), random.randbytes(LENGTH)
@@ -61,7 +61,7 @@ class SharedBuffers(ProgramTest):
         self.carry_out(enums.IBV_WR_RDMA_READ, region)
         self.assertEqual(self.near.memory.read(LENGTH, self.near.bulk), read)
 
-    def test_refused_input(self) -> None:
+    def test_invalid_input_refused(self) -> None:
         for changes in ({"length": SIZE}, {"offset": SIZE}, {"offset": 1 << 62}, {"buffer": self.memory},
                         {"buffer": -1}, {"access": enums.IBV_ACCESS_REMOTE_WRITE}):
             with self.subTest(changes=changes), self.assertRaises(PyverbsRDMAError):

@@ -161,7 +161,7 @@ class Answers(unittest.TestCase):
                     if "/hw_counters/" in name and name.rsplit("/", 1)[1] in traffic.MOVED and value != "counts"}
         self.assertEqual(standing, set())
 
-    def test_are_the_same_or_explained(self) -> None:
+    def test_outputs_equal_or_explained(self) -> None:
         theirs, ours = self.in_tree(), self.ours()
         self.assert_counters_move(ours)
         self.assertGreater(len(theirs), 300)

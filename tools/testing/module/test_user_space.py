@@ -89,22 +89,22 @@ class PingPong(ProgramTest):
             self.assertNotIn("invalid data", output)
             self.assertRegex(output, rf"\b{ROUNDS} iters in")
 
-    def test_reliable_connections(self) -> None:
+    def test_rc(self) -> None:
         self.check("rc")
 
-    def test_reliable_connections_with_events(self) -> None:
+    def test_rc_with_events(self) -> None:
         self.check("rc", "-e", "-s", 65536)
 
-    def test_reliable_connections_with_a_global_route_header(self) -> None:
+    def test_rc_with_grh(self) -> None:
         self.check("rc", "-g", 0, "-m", 2048)
 
-    def test_shared_receive_queues(self) -> None:
+    def test_srq(self) -> None:
         self.exchange("ibv_srq_pingpong", "-c", "-n", ROUNDS, "-q", 4)
 
-    def test_unreliable_connections(self) -> None:
+    def test_uc(self) -> None:
         self.check("uc")
 
-    def test_unreliable_datagrams(self) -> None:
+    def test_ud(self) -> None:
         self.check("ud", "-s", 2048)
 
 
@@ -119,7 +119,7 @@ class Perftest(ProgramTest):
     def test_sends(self) -> None:
         self.check("ib_send_bw", "-s", 4096)
 
-    def test_sends_to_a_shared_receive_queue(self) -> None:
+    def test_sends_to_srq(self) -> None:
         self.check("ib_send_bw", "--use-srq", "-r", 64)
 
     def test_sends_with_inline_data(self) -> None:
@@ -166,12 +166,12 @@ class ConnectionManager(ProgramTest):
 class Killed(ProgramTest):
     """A program that is killed leaves nothing behind, whatever it was doing."""
 
-    def test_in_the_middle_of_traffic(self) -> None:
+    def test_program_killed_during_traffic(self) -> None:
         with self.writers() as programs:
             for program in programs:
                 program.kill()
 
-    def test_while_it_makes_objects(self) -> None:
+    def test_program_killed_creating_objects(self) -> None:
         for delay in (0.05, 0.1, 0.2, 0.4):
             child = subprocess.Popen(["ibv_rc_pingpong", "-d", self.first.device], stdout=subprocess.DEVNULL)
             time.sleep(delay)
@@ -197,14 +197,14 @@ class Removed(ProgramTest):
         rdma.until(lambda: all(port.state == "ACTIVE" for port in rdma.ports()), "its port is active")
         make_queue_of_the_driver(self.first.device)
 
-    def test_while_programs_send(self) -> None:
+    def test_device_removed_during_traffic(self) -> None:
         with self.writers() as programs:
             self.take_away()
             for program in programs:
                 program.kill()
         self.give_back()
 
-    def test_with_an_open_context(self) -> None:
+    def test_open_context_gets_eio(self) -> None:
         device = raw_verbs.Device(self.first.device)
         self.addCleanup(device.close)
         device.make_basics()
@@ -258,7 +258,7 @@ class Refused(ProgramTest):
             raise
         raise AssertionError("such a context was created")
 
-    def test_program_that_was_refused_a_context_is_forgotten(self) -> None:
+    def test_refused_context_leaks_no_task(self) -> None:
         before = tasks()
         for _ in range(self.PROGRAMS):
             in_a_program_of_its_own(self.be_refused)
@@ -271,7 +271,7 @@ class Refused(ProgramTest):
 class PinnedMemory(ProgramTest):
     """What a device can access is accounted to the program, and limited."""
 
-    def test_program_cannot_pin_more_than_it_may(self) -> None:
+    def test_program_beyond_memlock_refused(self) -> None:
         command = f"ulimit -l 64; exec setpriv --reuid=65534 --regid=nogroup --clear-groups --bounding-set=-all " \
                   f"ibv_rc_pingpong -d {self.first.device} -s 1000000"
         for device in pathlib.Path("/dev/infiniband").glob("uverbs*"):

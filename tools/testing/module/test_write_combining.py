@@ -58,13 +58,13 @@ class Programs(CombiningTest):
             self.assertNotIn("invalid data", output)
             self.assertRegex(output, rf"\b{test_user_space.ROUNDS} iters in")
 
-    def test_messages_in_requests(self) -> None:
+    def test_rc_data_in_requests(self) -> None:
         self.check_data("rc", "-s", 24)
 
-    def test_messages_in_memory(self) -> None:
+    def test_rc_data_in_memory(self) -> None:
         self.check_data("rc", "-s", 65536)
 
-    def test_datagrams(self) -> None:
+    def test_ud_data(self) -> None:
         self.check_data("ud", "-s", 1024)
 
     def test_inline_sends(self) -> None:
@@ -73,7 +73,7 @@ class Programs(CombiningTest):
     def test_requests_of_several_blocks(self) -> None:
         self.exchange("ib_write_lat", "-F", "-n", test_user_space.ROUNDS, "-s", 128, "-I", 128)
 
-    def test_queue_pairs_that_share_a_page(self) -> None:
+    def test_qps_sharing_uar(self) -> None:
         self.exchange("ib_write_bw", "-F", "-n", test_user_space.ROUNDS, "-q", 4, "-s", 64, "-I", 64)
 
 
@@ -91,7 +91,7 @@ class Pages(CombiningTest):
         self.assertIsNotNone(found, f"no mapping of {address:#x}")
         return found[1] if found else ""
 
-    def test_only_those_for_requests_are_combined(self) -> None:
+    def test_only_request_uars_write_combined(self) -> None:
         device = self.open(self.first)
         self.assertEqual(self.memory_type(device, COMBINED), "write-combining")
         self.assertEqual(self.memory_type(device, SEPARATE), "uncached-minus")
@@ -124,18 +124,18 @@ class Trial(CombiningTest):
         self.assertEqual(objects(), before)
         return device
 
-    def test_that_succeeds(self) -> None:
+    def test_trial_succeeded_enables_requests(self) -> None:
         device = self.open_first()
         self.assertEqual(device.register_size, REGISTER_SIZE)
         device.allocate_uar(COMBINED)
 
-    def test_that_never_ends_has_failed_until_the_device_starts_anew(self) -> None:
+    def test_trial_never_ended_disables_requests_until_restart(self) -> None:
         device = self.open_first("cqe drop data")
         self.assertEqual(device.register_size, 0)
         self.assert_refused(device)
         self.open_first().allocate_uar(COMBINED)
 
-    def test_without_resources_is_made_again(self) -> None:
+    def test_trial_without_resources_repeated(self) -> None:
         device = self.open_first("command CREATE_CQ nth=1 status=NO_RESOURCES")
         self.assertEqual(device.register_size, 0)
         device.allocate_uar(COMBINED)

@@ -92,7 +92,7 @@ class Library(WithAgents):
 
     # Creation (C) and traffic
 
-    def test_created_qp_receives_for_an_srq_of_its_domain(self) -> None:
+    def test_created_qp_receives_for_srq_of_domain(self) -> None:
         creator = self.member()
         receiver, srqn = self.receiver()
         qpn = int(creator("create", 0))
@@ -108,7 +108,7 @@ class Library(WithAgents):
             self.check_message(sender, receiver, srqn, text)
         self.assertIn(f"state {STATES['RTR']} ", receiver("query", 0, qpn))
 
-    def test_qp_of_a_killed_creator_goes_on_receiving(self) -> None:
+    def test_qp_with_creator_killed_receives(self) -> None:
         creator = self.member()
         receiver, srqn = self.receiver()
         qpn = int(creator("create", 0))
@@ -121,7 +121,7 @@ class Library(WithAgents):
         self.assertEqual(receiver("receive"), "meanwhile")
         self.check_message(sender, receiver, srqn, "afterwards")
 
-    def test_end_of_the_last_registrant_destroys_the_qp(self) -> None:
+    def test_last_registrant_killed_destroys_qp(self) -> None:
         creator = self.member()
         receiver, srqn = self.receiver()
         qpn = int(creator("create", 0))
@@ -133,7 +133,7 @@ class Library(WithAgents):
         self.assertNotIn(qpn, target_qps())
         self.assertEqual(sender("send", 0, srqn, "unheard"), "transport retry counter exceeded")
 
-    def test_creator_alone_destroys_the_qp_by_unregistering(self) -> None:
+    def test_sole_creator_unregistered_destroys_qp(self) -> None:
         creator = self.member()
         qpn = int(creator("create", 0))
         creator("unregister", 0, qpn)
@@ -142,7 +142,7 @@ class Library(WithAgents):
 
     # Registrations (R, L)
 
-    def test_registrations_of_a_context_count_once(self) -> None:
+    def test_registrations_of_context_count_once(self) -> None:
         creator = self.member()
         other = self.member()
         qpn = int(creator("create", 0))
@@ -154,7 +154,7 @@ class Library(WithAgents):
         self.assertNotIn(qpn, target_qps())
         self.assertEqual(other.refusal("unregister", 0, qpn), "EINVAL")
 
-    def test_contexts_of_a_process_register_each_for_itself(self) -> None:
+    def test_contexts_of_process_register_separately(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("device", 1, 0)
@@ -166,7 +166,7 @@ class Library(WithAgents):
         agent("unregister", 0, qpn)
         self.assertNotIn(qpn, target_qps())
 
-    def test_child_shares_the_registrations_of_its_parent(self) -> None:
+    def test_child_shares_registrations_of_parent(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("fork")
@@ -174,14 +174,14 @@ class Library(WithAgents):
         agent("unregister", 0, qpn)
         self.assertNotIn(qpn, target_qps())
 
-    def test_unregistering_a_qp_of_others_is_refused(self) -> None:
+    def test_unregister_without_registration_refused(self) -> None:
         creator = self.member()
         other = self.member()
         qpn = int(creator("create", 0))
         self.assertEqual(other.refusal("unregister", 0, qpn), "EINVAL")
         self.assertIn(qpn, target_qps())
 
-    def test_handle_of_libibverbs_counts_like_a_registration(self) -> None:
+    def test_libibverbs_handle_counts_like_registration(self) -> None:
         """The handle ends with its process: libmlx5 of rdma-core 56 crashes when it is destroyed."""
         creator, opener, registrant = self.member(), self.member(), self.member()
         qpn = int(creator("create", 0))
@@ -194,7 +194,7 @@ class Library(WithAgents):
         registrant("unregister", 0, qpn)
         self.assertNotIn(qpn, target_qps())
 
-    def test_qp_with_a_handle_outlives_its_registrations(self) -> None:
+    def test_qp_with_handle_outlives_registrations(self) -> None:
         creator, opener = self.member(), self.member()
         qpn = int(creator("create", 0))
         opener("open-qp", 0, 0, qpn)
@@ -208,7 +208,7 @@ class Library(WithAgents):
             with self.subTest(call=call):
                 self.assertEqual(agent.refusal(*call), "EINVAL")
 
-    def test_number_of_no_qp_is_refused(self) -> None:
+    def test_unknown_qpn_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("unregister", 0, qpn)
@@ -216,12 +216,12 @@ class Library(WithAgents):
         for number in (qpn, 0, 0xffffff, 0x1000000 + qpn, ALL_BITS):
             self.check_number_is_refused(agent, number)
 
-    def test_number_of_a_qp_of_another_type_is_refused(self) -> None:
+    def test_qpn_of_other_type_refused(self) -> None:
         agent = self.member()
         self.check_number_is_refused(agent, int(agent("rc-qp", 0)))
         self.check_number_is_refused(agent, int(agent("sender", 1)))
 
-    def test_number_of_a_qp_of_another_domain_is_refused(self) -> None:
+    def test_qpn_of_other_domain_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("domain", 1, self.other_file, "create")
@@ -239,7 +239,7 @@ class Library(WithAgents):
 
     # Attributes (M, Q)
 
-    def test_query_returns_what_was_set(self) -> None:
+    def test_query_returns_modified_attributes(self) -> None:
         creator = self.member()
         other = self.member()
         qpn = int(creator("create", 0))
@@ -254,7 +254,7 @@ class Library(WithAgents):
                                   "dest_qp_num": 0x99, "rq_psn": 0x321, "max_dest_rd_atomic": 2, "min_rnr_timer": 3,
                                   "dlid": 77, "type": 10})
 
-    def test_transition_that_another_process_made_is_refused(self) -> None:
+    def test_transition_made_by_other_process_refused(self) -> None:
         creator = self.member()
         other = self.member()
         qpn = int(creator("create", 0))
@@ -263,7 +263,7 @@ class Library(WithAgents):
         creator("rtr", 0, qpn, 1, 1)
         self.assertEqual(other.refusal("rtr", 0, qpn, 1, 1), "EINVAL")
 
-    def test_wrong_attributes_are_refused(self) -> None:
+    def test_wrong_attributes_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         # Without the other attributes of INIT; to RTR at once; a port that the HCA does not have; no state; unknown bits.
@@ -274,7 +274,7 @@ class Library(WithAgents):
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, ALL_BITS), "EOPNOTSUPP")
         self.assertIn("state 0 ", agent("query", 0, qpn))
 
-    def test_arguments_that_are_null_are_refused(self) -> None:
+    def test_null_arguments_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         for call in ("create", "modify", "query", "register", "unregister"):
@@ -312,7 +312,7 @@ class Library(WithAgents):
             self.assertEqual(agent("event", SHORTLY), f"{QP_ACCESS_ERR} {qpn}")
             self.assertEqual(agent("event", 0), "none")
 
-    def test_events_before_unregistering_can_be_read_afterwards(self) -> None:
+    def test_events_before_unregister_readable_afterwards(self) -> None:
         receiver, srqn = self.receiver()
         other = self.member()
         qpn = int(receiver("create", 0))
@@ -322,7 +322,7 @@ class Library(WithAgents):
         receiver("unregister", 0, qpn)
         self.assertEqual(receiver("event", SHORTLY), f"{COMM_EST} {qpn}")
 
-    def test_file_of_events_that_is_none_is_refused(self) -> None:
+    def test_invalid_event_file_refused(self) -> None:
         creator = self.member()
         qpn = int(creator("create", 0))
         for replacement in ("closed", "channel", "1"):
@@ -340,7 +340,7 @@ class Library(WithAgents):
 
     # XRC domains (O)
 
-    def test_domain_that_is_not_there_is_opened_by_create_alone(self) -> None:
+    def test_missing_domain_opened_with_create_only(self) -> None:
         agent = self.agent()
         self.assertEqual(agent.refusal("domain", 0, self.file), "EAGAIN")
         agent("domain", 0, self.file, "create")
@@ -360,7 +360,7 @@ class Library(WithAgents):
                 results.append(str(failed))
         self.assertEqual(sorted(results), ["0", *["EINVAL"] * 7])
 
-    def test_domain_of_no_file_is_private(self) -> None:
+    def test_domain_without_file_is_private(self) -> None:
         creator = self.agent()
         creator("domain", 0, "-", "create")
         qpn = int(creator("create", 0))
@@ -368,7 +368,7 @@ class Library(WithAgents):
         other("domain", 0, "-", "create")
         self.assertEqual(other.refusal("register", 0, qpn), "EINVAL")
 
-    def test_last_close_ends_the_domain(self) -> None:
+    def test_last_close_ends_domain(self) -> None:
         first, second = self.member(), self.member()
         first("close", 0)
         third = self.agent()
@@ -377,13 +377,13 @@ class Library(WithAgents):
         third("close", 0)
         self.assertEqual(third.refusal("domain", 0, self.file), "EAGAIN")
 
-    def test_domain_with_an_srq_stays_open(self) -> None:
+    def test_domain_with_srq_stays_open(self) -> None:
         agent, _ = self.receiver()
         self.assertEqual(agent.refusal("close", 0), "EBUSY")
         agent("destroy-srq", 0)
         self.assertEqual(agent("close", 0), "0")
 
-    def test_device_has_the_capability(self) -> None:
+    def test_device_has_capability(self) -> None:
         self.assertEqual(set(self.agent()("capability").split()), {"1"})
 
 
@@ -401,7 +401,7 @@ class Xrc2008(Library):
 class XrcrcvRemoved(WithAgents):
     """The last class: subnet managers do not use an HCA again that was taken from them."""
 
-    def test_calls_fail_after_the_device_was_removed(self) -> None:
+    def test_calls_on_removed_device_fail(self) -> None:
         hca = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
         agents = []
         for self.library in ("xrcrcv", "xrc2008"):

@@ -50,17 +50,17 @@ def pcap(*packets: bytes) -> bytes:
 
 
 class Packets(unittest.TestCase):
-    def test_sample_of_the_specification_is_right(self) -> None:
+    def test_specification_sample_accepted(self) -> None:
         capture.check(SAMPLE)
 
-    def test_each_wrong_bit_is_found(self) -> None:
+    def test_wrong_bit_found(self) -> None:
         for bit in range(8 * len(SAMPLE)):
             wrong = bytearray(SAMPLE)
             wrong[bit // 8] ^= 1 << bit % 8
             with self.subTest(bit=bit), self.assertRaises(capture.CaptureError):
                 capture.check(bytes(wrong))
 
-    def test_wrong_invariant_crc_is_found_behind_a_right_variant_crc(self) -> None:
+    def test_wrong_icrc_behind_valid_vcrc_found(self) -> None:
         wrong = SAMPLE[:-6] + bytes(4) + bytes(2)
         with self.assertRaisesRegex(capture.CaptureError, "ICRC is 00000000, not 9625b75a"):
             capture.check(wrong[:-2] + capture.variant_crc(wrong))
@@ -70,26 +70,26 @@ class Files(unittest.TestCase):
     def setUp(self) -> None:
         self.file = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "capture.pcap"
 
-    def test_packets_are_counted_by_kind(self) -> None:
+    def test_packets_counted_by_type(self) -> None:
         self.file.write_bytes(pcap(SAMPLE, SAMPLE))
         self.assertEqual(capture.check_file(self.file, ["rc"]), {"rc": 2, "all": 2})
 
-    def test_kind_that_is_missing(self) -> None:
+    def test_missing_type_reported(self) -> None:
         self.file.write_bytes(pcap(SAMPLE))
         with self.assertRaisesRegex(capture.CaptureError, "no RDMA reads"):
             capture.check_file(self.file, ["read"])
 
-    def test_file_that_is_cut_off(self) -> None:
+    def test_truncated_file_reported(self) -> None:
         self.file.write_bytes(pcap(SAMPLE)[:-1])
         with self.assertRaisesRegex(capture.CaptureError, "cut off"):
             capture.check_file(self.file, [])
 
-    def test_number_of_a_wrong_packet(self) -> None:
+    def test_number_of_wrong_packet_reported(self) -> None:
         self.file.write_bytes(pcap(SAMPLE, SAMPLE[:-1] + b"?"))
         with self.assertRaisesRegex(capture.CaptureError, "packet 2 of .*VCRC"):
             capture.check_file(self.file, [])
 
-    def test_found_by_wireshark_only(self) -> None:
+    def test_packet_malformed_for_wireshark_reported(self) -> None:
         """A write without the header that says where to."""
         content = bytearray(SAMPLE[:20])
         content[4:6] = struct.pack(">H", (len(content) + 4) // 4)
@@ -102,23 +102,23 @@ class OrderOfPackets(unittest.TestCase):
     def test_whole_messages_pass(self) -> None:
         check((RC | FIRST, 0xFFFFFE), (RC | MIDDLE, 0xFFFFFF), (RC | LAST, 0), (RC | ONLY, 1))
 
-    def test_repetitions_pass_where_they_are_allowed(self) -> None:
+    def test_repetitions_pass_where_allowed(self) -> None:
         check((RC | ONLY, 5), (RC | ONLY, 6), (RC | ONLY, 5))
         with self.assertRaisesRegex(capture.CaptureError, "unreliable"):
             check((UC | ONLY, 5), (UC | ONLY, 6), (UC | ONLY, 5))
 
-    def test_reads_take_as_many_numbers_as_their_responses(self) -> None:
+    def test_reads_take_psns_of_responses(self) -> None:
         check((RC | READ, 5), (RC | ONLY, 9))
 
-    def test_number_that_is_left_out(self) -> None:
+    def test_missing_psn_reported(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "0x7 comes after 0x5"):
             check((RC | ONLY, 5), (RC | ONLY, 7))
 
-    def test_message_without_its_start(self) -> None:
+    def test_message_without_start_reported(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "without the start of a send"):
             check((RC | ONLY, 5), (RC | LAST, 6))
 
-    def test_message_without_its_end(self) -> None:
+    def test_message_without_end_reported(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "within a send"):
             check((RC | FIRST, 5), (RC | ONLY, 6))
 

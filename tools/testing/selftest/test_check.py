@@ -36,31 +36,31 @@ class CheckTest(unittest.TestCase):
 
 
 class Outcomes(CheckTest):
-    def test_all_passed(self) -> None:
+    def test_all_steps_pass(self) -> None:
         run = self.check("fast|one|true\ncheck|two|true\n")
         self.assertEqual(run.returncode, 0)
         self.assertEqual(run.stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
 
-    def test_failure_does_not_stop_the_steps_behind_it(self) -> None:
+    def test_failed_step_does_not_stop_others(self) -> None:
         run = self.check("fast|one|echo reason; exit 3\nfast|two|true\n")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
         self.assertRegex(run.stdout, r"(?m)^ok +\S+ s +\S+ s  two$")
         self.assertIn("failed: one\n1 passed, 1 failed, 0 skipped\n", run.stdout)
 
-    def test_failure_shows_status_and_end_of_its_log(self) -> None:
+    def test_failure_shows_status_and_log_end(self) -> None:
         run = self.check("fast|one|seq 1000; exit 3\n")
         self.assertIn("status 3", run.stdout)
         self.assertIn("| 1000\n", run.stdout)
         self.assertNotIn("| 900\n", run.stdout)
 
-    def test_skipped_step_gives_its_last_line_as_the_reason(self) -> None:
+    def test_skipped_step_shows_last_line(self) -> None:
         run = self.check("fast|one|echo looking; echo there is no device; exit 77\n")
         self.assertEqual(run.returncode, 0)
         self.assertRegex(run.stdout, r"(?m)^skipped .* one  \(there is no device\)$")
         self.assertEqual(run.stdout.splitlines()[-1], "0 passed, 0 failed, 1 skipped")
 
-    def test_whole_output_of_a_step_is_kept(self) -> None:
+    def test_output_of_step_kept(self) -> None:
         self.check("fast|one|echo out; echo err >&2\n")
         self.assertEqual((self.logs / "one.log").read_text(encoding="utf-8"), "out\nerr\n")
 
@@ -70,41 +70,41 @@ class Outcomes(CheckTest):
         self.assertEqual(len([line for line in lines if re.match(r"(ok|FAILED) ", line)]), 2)
         self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
 
-    def test_summary_tells_what_a_step_took_of_the_processors(self) -> None:
+    def test_summary_holds_processor_time(self) -> None:
         # An amount of work, as the time that a process is given depends on what else the machine does.
         self.check("fast|idle|sleep 2\nfast|busy|for ((n = 0; n < 1000000; n++)); do :; done\n")
         text = (self.logs / "summary").read_text(encoding="utf-8")
         took = {name: float(seconds) for seconds, name in re.findall(r"(?m)^ok +\S+ s +(\S+) s  (\w+)$", text)}
         self.assertGreater(took["busy"], took["idle"])
 
-    def test_long_step_is_reported_while_it_runs(self) -> None:
+    def test_long_step_reported_while_running(self) -> None:
         run = self.check("fast|one|echo halfway; sleep 6\n")
         self.assertRegex(run.stdout, r"one: \S+ s so far; halfway")
 
-    def test_step_that_does_not_end_has_failed_and_the_next_one_runs(self) -> None:
+    def test_step_beyond_limit_fails_and_next_runs(self) -> None:
         os.environ["CXIB_CHECK_LIMIT"] = "10"  # which "true" does not take, however busy the machine is
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         run = self.check("fast|one|echo begun; sleep 1000 & sleep 1000\nfast|two|true\n")
         self.assertIn("| ended: not done after 10 s", run.stdout)
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
 
-    def test_long_form_may_take_all_its_time(self) -> None:
+    def test_long_level_has_no_limit(self) -> None:
         os.environ["CXIB_CHECK_LIMIT"] = "1"
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         self.assertEqual(self.check("long|one|sleep 3\n", "--level", "long").returncode, 0)
 
-    def test_steps_with_guests_run_side_by_side(self) -> None:
+    def test_guest_steps_run_in_parallel(self) -> None:
         meet = "touch {0}; for n in $(seq 600); do [ -e {1} ] && exit 0; sleep 0.1; done; exit 1"
         one, two = self.directory / "one", self.directory / "two"
         steps = f"check|one|{meet.format(one, two)}\ncheck|two|{meet.format(two, one)}\n"
         self.assertEqual(self.check(steps, "--jobs", "2").returncode, 0)
 
-    def test_no_more_steps_run_than_jobs_allow(self) -> None:
+    def test_running_steps_limited_by_jobs(self) -> None:
         alone = f"mkdir {self.directory / 'lock'} && sleep 0.5 && rmdir {self.directory / 'lock'}"
         steps = "".join(f"check|{name}|{alone}\n" for name in ("one", "two", "three"))
         self.assertEqual(self.check(steps, "--jobs", "1").returncode, 0)
 
-    def test_each_of_two_steps_has_its_own_outcome(self) -> None:
+    def test_parallel_steps_have_own_outcomes(self) -> None:
         run = self.check("check|one|sleep 1; exit 3\ncheck|two|true\ncheck|three|exit 77\n", "--jobs", "2")
         self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
@@ -112,7 +112,7 @@ class Outcomes(CheckTest):
     def test_step_has_no_input(self) -> None:
         self.assertEqual(self.check("fast|one|! read -r line\n").returncode, 0)
 
-    def test_interrupt_ends_the_step_and_all_that_it_started(self) -> None:
+    def test_interrupt_ends_step_and_children(self) -> None:
         marker = "31415.9"
         with subprocess.Popen(
             [CHECK],
@@ -150,57 +150,57 @@ class Selection(CheckTest):
         run = self.check(self.STEPS, "--list", *arguments)
         return [line.split()[1] for line in run.stdout.splitlines()]
 
-    def test_level_holds_the_levels_below_it(self) -> None:
+    def test_level_includes_lower_levels(self) -> None:
         self.assertEqual(self.names("--level", "fast"), ["one"])
         self.assertEqual(self.names(), ["one", "two"])
         self.assertEqual(self.names("--level", "long"), ["one", "two", "three"])
 
-    def test_step_is_chosen_by_name_whatever_its_level(self) -> None:
+    def test_step_chosen_by_name_at_any_level(self) -> None:
         self.assertEqual(self.names("--only", "three"), ["three"])
         self.assertEqual(self.names("--only", "t*"), ["two", "three"])
 
-    def test_name_that_no_step_has_is_an_error(self) -> None:
+    def test_unknown_step_name_refused(self) -> None:
         run = self.check(self.STEPS, "--only", "four")
         self.assertEqual(run.returncode, 2)
         self.assertIn("no step matches 'four'", run.stderr)
 
-    def test_unknown_level_is_an_error_that_names_the_levels(self) -> None:
+    def test_unknown_level_refused_with_list(self) -> None:
         run = self.check(self.STEPS, "--level", "slow")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--level is 'slow', must be fast, check or long", run.stderr)
 
-    def test_number_of_jobs_out_of_range_is_an_error(self) -> None:
+    def test_jobs_out_of_range_refused(self) -> None:
         for jobs in ("0", "x", "100"):
             run = self.check(self.STEPS, "--jobs", jobs)
             self.assertEqual(run.returncode, 2)
             self.assertIn(f"--jobs is '{jobs}', must be 1 to 99", run.stderr)
 
-    def test_line_that_is_no_step_is_an_error_with_its_place(self) -> None:
+    def test_malformed_line_refused_with_place(self) -> None:
         for line in ("fast|one", "slow|one|true", "fast|One!|true"):
             run = self.check(f"fast|zero|true\n{line}\n")
             self.assertEqual(run.returncode, 2)
             self.assertRegex(run.stderr, rf"steps:2: not a step .*{re.escape(line)}")
 
-    def test_second_step_of_a_name_is_an_error(self) -> None:
+    def test_duplicate_step_name_refused(self) -> None:
         run = self.check("fast|one|true\ncheck|one|true\n")
         self.assertEqual(run.returncode, 2)
         self.assertIn("steps:2: a second step of the name one", run.stderr)
 
 
 class Needs(CheckTest):
-    def test_steps_that_need_nothing_do_not_wait(self) -> None:
+    def test_steps_without_needs_do_not_wait(self) -> None:
         meet = f"for n in $(seq 600); do [ -e {self.directory / 'two'} ] && exit 0; sleep 0.1; done; exit 1"
         steps = f"need|kernel|{meet}\nfast:kernel|one|true\ncheck|two|touch {self.directory / 'two'}\n"
         run = self.check(steps)
         self.assertEqual(run.returncode, 0)
         self.assertEqual(re.findall(r"(?m)^ok .* (\w+)$", run.stdout), ["two", "one"])
 
-    def test_step_starts_when_what_it_needs_is_there(self) -> None:
+    def test_step_starts_when_needs_are_met(self) -> None:
         made = self.directory / "made"
         steps = f"need|kernel|sleep 1; touch {made}\ncheck:kernel|one|[ -e {made} ]\n"
         self.assertEqual(self.check(steps).returncode, 0)
 
-    def test_steps_fail_whose_need_cannot_be_had(self) -> None:
+    def test_failed_need_fails_steps(self) -> None:
         run = self.check("need|kernel|echo no disk; exit 3\ncheck:kernel|one|true\ncheck|two|true\n")
         self.assertEqual(run.returncode, 1)
         self.assertIn("| no disk\n", run.stdout)
@@ -212,11 +212,11 @@ class Needs(CheckTest):
         self.check(f"need|kernel|touch {made}\nfast|one|true\ncheck:kernel|two|true\n", "--level", "fast")
         self.assertFalse(made.exists())
 
-    def test_wait_is_reported(self) -> None:
+    def test_wait_reported(self) -> None:
         run = self.check("need|kernel|echo halfway; sleep 3\ncheck:kernel|one|true\n")
         self.assertIn("waiting for kernel; halfway", run.stdout)
 
-    def test_unknown_need_is_an_error(self) -> None:
+    def test_unknown_need_refused(self) -> None:
         run = self.check("fast:kernel|one|true\n")
         self.assertEqual(run.returncode, 2)
         self.assertIn("steps:1: not a step", run.stderr)
@@ -257,7 +257,7 @@ class LongForms(CheckTest):
         )
         return sorted(self.ran.read_text(encoding="utf-8").split()) if self.ran.exists() else []
 
-    def test_goes_on_behind_what_has_passed(self) -> None:
+    def test_passed_steps_not_repeated(self) -> None:
         self.broken.touch()
         self.assertEqual(self.long(), ["one", "quick", "two"])
         self.broken.unlink()
@@ -266,23 +266,23 @@ class LongForms(CheckTest):
         self.assertEqual(self.long(), [])
         self.assertEqual(self.last.returncode, 0)
 
-    def test_other_levels_run_all_of_their_steps_again(self) -> None:
+    def test_other_levels_repeat_all_steps(self) -> None:
         self.long()
         self.assertEqual(self.long("--level", "check"), ["quick"])
 
-    def test_another_commit_is_tested_again(self) -> None:
+    def test_other_commit_repeats_steps(self) -> None:
         self.long()
         self.commit()
         self.assertEqual(self.long(), ["one", "quick", "two"])
 
-    def test_checkout_with_changes_is_tested_again_and_leaves_no_record(self) -> None:
+    def test_changed_checkout_repeats_steps_and_records_nothing(self) -> None:
         self.long()
         self.script.write_bytes(CHECK.read_bytes() + b"\n")
         self.assertEqual(self.long(), ["one", "quick", "two"])
         self.git("commit", "--quiet", "--all", "--message", "changed")
         self.assertEqual(self.long(), ["one", "quick", "two"])
 
-    def test_all_is_tested_again_where_that_is_asked_for(self) -> None:
+    def test_again_option_repeats_steps(self) -> None:
         self.long()
         self.assertEqual(self.long("--again"), ["one", "quick", "two"])
         self.assertEqual(self.long("--only", "one"), ["one"])

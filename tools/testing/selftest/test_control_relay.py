@@ -41,14 +41,14 @@ class Relay(unittest.TestCase):
         answer = self.directory / "1.answer"
         return answer.read_text() if answer.exists() else None
 
-    def test_last_line_is_answered(self) -> None:
+    def test_last_line_gets_reply(self) -> None:
         self.assertEqual(self.answer_to("one\ntwo\n"), '{"ok": "two"}\n')
         self.assertFalse((self.directory / "1.request").exists())
 
-    def test_error_ends_the_lines(self) -> None:
+    def test_error_ends_lines(self) -> None:
         self.assertEqual(self.answer_to("no\ntwo\n"), '{"error": "no"}\n')
 
-    def test_request_that_has_not_arrived_whole_is_left(self) -> None:
+    def test_incomplete_request_left(self) -> None:
         for part in ("", "one\ntw"):
             self.assertIsNone(self.answer_to(part))
         self.assertEqual(self.answer_to("one\ntwo\n"), '{"ok": "two"}\n')

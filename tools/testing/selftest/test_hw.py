@@ -11,10 +11,10 @@ import hw  # noqa: E402  (found through the path above)
 
 
 class Constants(unittest.TestCase):
-    def test_opcodes_offsets_and_masks_are_found(self) -> None:
+    def test_opcodes_offsets_and_masks_found(self) -> None:
         # 0x500, 0x1fc: opcode of CREATE_QP and place of the bit "initializing" in mlx5_ifc.h; 1: bit 0 of mkey_mask.
         self.assertEqual((hw.HW_CMD_CREATE_QP, hw.HW_INITIAL_SEG_OFFSET_INITIALIZING, hw.HW_MKEY_MASK_LEN), (0x500, 0x1FC, 1))
 
-    def test_name_that_no_header_has_is_an_error(self) -> None:
+    def test_unknown_name_raises_error(self) -> None:
         with self.assertRaisesRegex(AttributeError, "has HW_CMD_NONE"):
             getattr(hw, "HW_CMD_NONE")

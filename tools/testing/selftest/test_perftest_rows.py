@@ -16,20 +16,20 @@ HEAD = """----------------------------------------------------------------------
 
 
 class Rows(unittest.TestCase):
-    def test_every_size_has_a_row(self) -> None:
+    def test_every_size_has_row(self) -> None:
         rows = rdma.perftest_rows(HEAD + " 2          10             88.41              88.63\t\t   0.000092\n"
                                          " 65536      10             755.29             754.02\t\t   0.012064\n" + "-" * 87)
         self.assertEqual([row[:2] for row in rows], [["2", "10"], ["65536", "10"]])
 
-    def test_round_that_took_long_leaves_no_standard_deviation(self) -> None:
+    def test_interrupted_round_has_no_standard_deviation(self) -> None:
         row = " 4096    10          29.31        96156.13      35.22  \t       4001.80     \t-nan\t\t96156.13\t\t96156.13 \n"
         self.assertEqual(rdma.perftest_rows(HEAD + row)[0][4:7], ["35.22", "4001.80", "-nan"])
 
-    def test_without_a_frequency_there_are_no_times(self) -> None:
+    def test_missing_frequency_has_no_times(self) -> None:
         row = " 4096    10          inf        inf      inf  \t       inf     \t-nan\t\tinf\t\tinf \n"
         self.assertEqual(rdma.perftest_rows(HEAD + row), [["4096", "10", *["inf"] * 4, "-nan", "inf", "inf"]])
 
-    def test_program_without_results_has_failed(self) -> None:
+    def test_program_without_results_fails(self) -> None:
         with self.assertRaisesRegex(AssertionError, "(?s)no row of results in: .*local address"):
             rdma.perftest_rows(HEAD)
 

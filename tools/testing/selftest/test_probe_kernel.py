@@ -40,17 +40,17 @@ class ProbeTest(unittest.TestCase):
         command = [REPO / "scripts/probe_kernel", self.kernel, self.kernel, self.module, "--explain"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def test_kernel_that_has_everything_needs_nothing(self) -> None:
+    def test_kernel_with_all_symbols_needs_nothing(self) -> None:
         done = self.probe()
         self.assertEqual((done.returncode, done.stdout.split(), done.stderr), (0, [], ""))
 
-    def test_optional_symbol_is_named_with_its_cost(self) -> None:
+    def test_optional_symbol_named_with_cost(self) -> None:
         self.write(self.kernel, "include/verbs.h", WHOLE["include/verbs.h"].replace("RATE_800", "RATE_400"))
         done = self.probe()
         self.assertEqual((done.returncode, done.stdout.split()), (0, ["-DCXIB_LACKS_RATE_800"]))
         self.assertIn("kernel 6.99.0-test lacks RATE_800; what that costs: rates of 800 Gbit/s; Linux 6.12 has it", done.stderr)
 
-    def test_symbol_counts_only_in_its_statement(self) -> None:
+    def test_symbol_counts_only_in_statement(self) -> None:
         text = "enum { RATE_800 };\nint (create)(int a);\nint destroy(struct bundle *b);\n"
         self.write(self.kernel, "include/verbs.h", text)
         self.assertEqual(self.probe().stdout.split(), ["-DCXIB_LACKS_ARGUMENT"])

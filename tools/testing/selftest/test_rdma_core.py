@@ -32,23 +32,23 @@ class Verdict(unittest.TestCase):
         self.assertIn("test_one: failed: wrong", complaints(test_one=("failed", "wrong")))
         self.assertIn("test_two: error: gone", complaints(test_two=("error", "gone")))
 
-    def test_skip_that_nobody_knows_fails(self) -> None:
+    def test_unknown_skip_fails(self) -> None:
         self.assertIn("test_two: skipped, and no entry", complaints(test_two=("skipped", "No ODP caps")))
 
-    def test_known_test_that_is_skipped_for_another_reason_fails(self) -> None:
+    def test_known_skip_with_other_reason_fails(self) -> None:
         self.assertIn("test_rc: skipped, and no entry", complaints(test_rc=("skipped", "no memory")))
 
-    def test_entry_that_covers_nothing_fails(self) -> None:
+    def test_unused_entry_fails(self) -> None:
         self.assertIn("no skip is like ('test_odp.*',)", complaints(test_rc=("passed", "")))
 
     def test_too_few_tests_fail(self) -> None:
         self.assertIn("1 tests were executed, and at least 2", complaints(test_two=("skipped", "")))
 
-    def test_gaps_are_what_an_infiniband_hca_can_do(self) -> None:
+    def test_gaps_exclude_other_networks(self) -> None:
         found = {name: {"outcome": outcome, "text": text} for name, (outcome, text) in GOOD.items()}
         self.assertEqual(verdict.gaps(found, EXPECTED), ["test_odp.Odp.test_rc"])
 
-    def test_list_can_be_read(self) -> None:
+    def test_list_readable(self) -> None:
         self.assertGreater(len(verdict.load(SUITE / "skips.toml").skips), 10)
 
 

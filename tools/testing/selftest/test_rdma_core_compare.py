@@ -19,28 +19,28 @@ def complaints(exceptions: compare.Exceptions, **changes: str) -> str:
 
 
 class Compare(unittest.TestCase):
-    def test_equal_is_not_behind(self) -> None:
+    def test_equal_outcomes_pass(self) -> None:
         self.assertEqual(complaints([]), "")
 
-    def test_more_than_the_reference_is_not_behind(self) -> None:
+    def test_better_outcome_passes(self) -> None:
         self.assertEqual(complaints([], test_rc="passed"), "")
 
-    def test_skip_is_behind_a_pass(self) -> None:
+    def test_skip_behind_pass_reported(self) -> None:
         self.assertIn("test_mr.MR.test_rereg: skipped, and passed", complaints([], test_rereg="skipped"))
 
-    def test_failure_is_behind_a_skip(self) -> None:
+    def test_failure_behind_skip_reported(self) -> None:
         self.assertIn("test_odp.Odp.test_rc: failed, and skipped", complaints([], test_rc="failed"))
 
-    def test_exception_excuses(self) -> None:
+    def test_exception_accepts_failure(self) -> None:
         self.assertEqual(complaints([("test_mr.*", "not yet")], test_rereg="error"), "")
 
-    def test_exception_that_is_none_is_told(self) -> None:
+    def test_unused_exception_reported(self) -> None:
         self.assertIn("'test_mr.*'", complaints([("test_mr.*", "not yet")]))
 
-    def test_test_that_did_not_run_is_behind(self) -> None:
+    def test_missing_test_reported(self) -> None:
         self.assertIn("not run", "\n".join(compare.complaints(REFERENCE, {}, [])))
 
-    def test_page_tells_what_the_reference_was(self) -> None:
+    def test_page_round_trips_reference(self) -> None:
         ours = {**REFERENCE, "test_qp.QP.test_one": "failed", "test_pd.PD.test_neither": "skipped"}
         reference = {**REFERENCE, "test_pd.PD.test_neither": "skipped"}
         self.assertEqual(compare.reference_of_page(compare.page(reference, ours, []), ours), reference)

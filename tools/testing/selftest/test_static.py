@@ -32,7 +32,7 @@ class LicenseLines(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return spdx.complaint(name, self.repo)
 
-    def test_each_room_has_its_license(self) -> None:
+    def test_each_directory_has_license(self) -> None:
         for name, license_text in (
             ("drivers/cxib/pci.c", "GPL-2.0-only"),
             ("kunit/pci_kunit.c", "GPL-2.0-only"),
@@ -44,18 +44,18 @@ class LicenseLines(unittest.TestCase):
                 self.assertEqual(self.complaint(name, f"/* SPDX-License-Identifier: {license_text} */\n"), "")
                 self.assertIn("must be", self.complaint(name, "/* SPDX-License-Identifier: MIT */\n"))
 
-    def test_kernel_file_with_the_license_of_a_tool_is_refused(self) -> None:
+    def test_kernel_file_with_tool_license_refused(self) -> None:
         text = self.complaint("drivers/cxib/pci.c", "// SPDX-License-Identifier: GPL-2.0-or-later\n")
         self.assertIn('the license is "GPL-2.0-or-later", must be "GPL-2.0-only" here', text)
 
-    def test_file_without_a_license_is_refused(self) -> None:
+    def test_file_without_license_refused(self) -> None:
         self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", "#!/bin/bash\n"))
 
-    def test_license_further_down_does_not_count(self) -> None:
+    def test_license_below_first_lines_ignored(self) -> None:
         text = "\n\n\n# SPDX-License-Identifier: GPL-2.0-or-later\n"
         self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", text))
 
-    def test_last_pattern_of_debian_copyright_that_matches_holds(self) -> None:
+    def test_last_matching_copyright_pattern_counts(self) -> None:
         rules = spdx.copyright_rules(
             "Format: x\n\nFiles: *\nCopyright: us\nLicense: GPL-2.0-or-later\n\n"
             "Files: include/hw/*\n       kunit/generated/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
@@ -70,7 +70,7 @@ class LicenseLines(unittest.TestCase):
         self.assertIn('is "GPL-2.0-or-later" there, and says of itself "GPL-2.0-only"',
                       spdx.copyright_complaint("drivers/cxib/pci.c", rules, self.repo))
 
-    def test_every_kind_of_comment_is_understood(self) -> None:
+    def test_every_comment_style_accepted(self) -> None:
         for begin, end in (("# ", ""), ("// ", ""), ("/* ", " */"), (".. ", ""), ("<!-- ", " -->")):
             line = f"{begin}SPDX-License-Identifier: GPL-2.0-or-later{end}\n"
             self.assertEqual(self.complaint("Documentation/a", line), "", line)
@@ -80,19 +80,19 @@ class ForbiddenWords(unittest.TestCase):
     def refused(self, text: str) -> bool:
         return bool(list(words.complaints("file", text)))
 
-    def test_package_hosts_are_refused(self) -> None:
+    def test_package_hosts_refused(self) -> None:
         self.assertTrue(self.refused("http://" + "deb.debian." + "org/debian"))
         self.assertTrue(self.refused("https://" + "pypi." + "org/simple"))
 
-    def test_paths_of_a_machine_are_refused(self) -> None:
+    def test_machine_paths_refused(self) -> None:
         for path in ("/ho" + "me/jo/cxib", "see /wo" + "rk/main", "'/ro" + "ot/.ssh'"):
             self.assertTrue(self.refused(path), path)
 
-    def test_paths_of_the_lab_and_of_variables_are_accepted(self) -> None:
+    def test_lab_and_variable_paths_accepted(self) -> None:
         for path in ("/repo/build", '"$tree/root/x"', "build/work/x", "${HOME}/root/x", "/usr/src/linux"):
             self.assertFalse(self.refused(path), path)
 
-    def test_marks_of_unfinished_work_are_refused(self) -> None:
+    def test_unfinished_work_marks_refused(self) -> None:
         self.assertTrue(self.refused("/* TO" + "DO: later */"))
         self.assertFalse(self.refused("todos"))
 
@@ -101,25 +101,25 @@ class Terms(unittest.TestCase):
     def words(self, file: str, text: str) -> list[str]:
         return [complaint.word for complaint in terms.complaints(file, text)]
 
-    def test_identifiers_are_split_at_underscores_and_case_changes(self) -> None:
+    def test_identifiers_split_at_underscores_and_case_changes(self) -> None:
         self.assertEqual(self.words("tools/cxemu/a.cpp", "int log_" + "octwords, isBro" + "ken;"), ["octwords", "broken"])
 
-    def test_words_of_the_driver_alone_are_accepted_in_the_emulator(self) -> None:
+    def test_driver_words_accepted_in_emulator(self) -> None:
         self.assertEqual(self.words("drivers/cxib/a.c", "u32 sen" + "ds;"), ["sends"])
         self.assertEqual(self.words("tools/cxemu/a.cpp", "int sen" + "ds;"), [])
 
-    def test_comments_are_read_over_the_ends_of_lines(self) -> None:
+    def test_comments_joined_across_lines(self) -> None:
         text = "/*\n * The device is given\n * up.\n */\n"
         self.assertEqual(self.words("drivers/cxib/a.c", text), ["given up"])
         self.assertEqual(self.words("kunit/a.c", "/// some" + "body\n"), ["somebody"])
 
-    def test_names_of_others_are_accepted(self) -> None:
+    def test_foreign_names_accepted(self) -> None:
         self.assertEqual(self.words("drivers/cxib/a.c", "hw_mkc_set_translations_octword_size(xa_mark_t);"), [])
 
-    def test_strings_are_text(self) -> None:
+    def test_strings_checked_as_text(self) -> None:
         self.assertEqual(self.words("drivers/cxib/a.c", 'dev_err(dev, "%u is not "\n"possible");'), ["is not possible"])
 
-    def test_kunit_cases_do_not_begin_with_an_article(self) -> None:
+    def test_kunit_case_name_with_article_refused(self) -> None:
         self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(a_queue_is_full),"), ["case name"])
         self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(post_send_full_returns_enomem),"), [])
 
@@ -131,16 +131,16 @@ class Circles(unittest.TestCase):
     def found(self, text: str) -> list[set[str]]:
         return [set(circle) for circle in circles.circles(circles.dependencies({"a": self.A, "b": text}))]
 
-    def test_files_that_call_each_other_are_found(self) -> None:
+    def test_files_calling_each_other_found(self) -> None:
         self.assertEqual(self.found(self.B % "cxib_a()"), [{"a", "b"}])
 
     def test_dependency_in_one_direction_is_no_circle(self) -> None:
         self.assertEqual(self.found(self.B % "0"), [])
 
-    def test_comments_strings_and_names_of_structures_do_not_count(self) -> None:
+    def test_comments_strings_and_structure_names_ignored(self) -> None:
         self.assertEqual(self.found(self.B % '0 /* cxib_a() */ + sizeof("cxib_a") + sizeof(struct cxib_a)'), [])
 
-    def test_circle_over_a_third_file_is_found(self) -> None:
+    def test_circle_over_third_file_found(self) -> None:
         graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
         self.assertEqual(circles.circles(graph), [frozenset("abc")])
 
@@ -149,19 +149,19 @@ class DeviceWords(unittest.TestCase):
     def refused(self, text: str, name: str = "drivers/cxib/a.c") -> bool:
         return bool(list(device_words.complaints(name, text)))
 
-    def test_registers_by_number_are_refused(self) -> None:
+    def test_registers_by_number_refused(self) -> None:
         self.assertTrue(self.refused("cxib_bus_read(hw->bus, 0x1fc)"))
         self.assertFalse(self.refused("cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_INITIALIZING)"))
 
-    def test_fields_by_shift_and_mask_are_refused(self) -> None:
+    def test_fields_by_shift_and_mask_refused(self) -> None:
         self.assertTrue(self.refused("x = be32_to_cpu(entry->dw[3]) >> 24;"))
         self.assertTrue(self.refused("x = cpu_to_be32(eqn << 24 | index);"))
         self.assertFalse(self.refused("x = FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last));"))
 
-    def test_comments_do_not_count(self) -> None:
+    def test_comments_ignored(self) -> None:
         self.assertFalse(self.refused("/* be32_to_cpu(word) >> 24 */"))
 
-    def test_places_in_the_bar_of_the_emulator_come_from_the_tables(self) -> None:
+    def test_emulator_bar_offsets_require_tables(self) -> None:
         text = "constexpr std::uint32_t cq_doorbell = 0x20;"
         self.assertTrue(self.refused(text, "tools/cxemu/a.cpp"))
 
@@ -172,43 +172,43 @@ class ExpectedNumbers(unittest.TestCase):
     def refused(self, text: str) -> bool:
         return bool(list(expected_numbers.complaints("kunit/a_kunit.c", text)))
 
-    def test_numbers_without_a_source_are_refused(self) -> None:
+    def test_numbers_without_source_refused(self) -> None:
         for number in ("3", "0x1234", "0xffULL", "BIT(7)", "2 * 16 + SIZE"):
             self.assertTrue(self.refused(self.CASE % number), number)
 
-    def test_named_and_small_numbers_are_accepted(self) -> None:
+    def test_named_and_small_numbers_accepted(self) -> None:
         for number in ("2", "HW_CQE_SIZE_64_BYTES", "QPN", "2 * SZ_4K + 1", "limits[2].wanted"):
             self.assertFalse(self.refused(self.CASE % number), number)
 
-    def test_a_comment_above_or_within_is_a_source(self) -> None:
+    def test_comment_above_or_within_is_source(self) -> None:
         self.assertFalse(self.refused("/* mlx5_ifc.h: 24 bits. */\n" + self.CASE % "0xffffff"))
         self.assertFalse(self.refused((self.CASE % "0xffffff").replace("{\n", "{\n\t/* 24 bits. */\n")))
 
-    def test_the_comment_of_another_case_is_none(self) -> None:
+    def test_comment_of_other_case_is_no_source(self) -> None:
         self.assertTrue(self.refused("/* 24 bits. */\n" + self.CASE % "2" + "\n" + self.CASE % "3"))
 
-    def test_numbers_of_texts_and_of_inputs_do_not_count(self) -> None:
+    def test_text_and_input_numbers_ignored(self) -> None:
         self.assertFalse(self.refused(self.CASE % '"RFC 1071"'))
         self.assertFalse(self.refused((self.CASE % "1").replace("{\n", "{\n\tset(x, 0x99);\n")))
 
 
 class FunctionLengths(unittest.TestCase):
-    def test_shell_functions_are_measured_from_name_to_brace(self) -> None:
+    def test_shell_functions_measured_from_name_to_brace(self) -> None:
         found = list(function_length.shell_functions("x", "a() {\n\ttrue\n}\n\nb() {\n}\n"))
         self.assertEqual([(f.name, f.line, f.length) for f in found], [("a", 1, 3), ("b", 5, 2)])
 
-    def test_python_functions_and_methods_are_measured(self) -> None:
+    def test_python_functions_and_methods_measured(self) -> None:
         found = list(function_length.python_functions("x", "class A:\n    def f(self):\n        pass\n"))
         self.assertEqual([(f.name, f.length) for f in found], [("f", 2)])
 
     @unittest.skipUnless(shutil.which("ctags"), "universal-ctags is not installed")
-    def test_c_functions_are_measured(self) -> None:
+    def test_c_functions_measured(self) -> None:
         found = {f.name: f.length for f in function_length.c_functions(["drivers/cxib/pci.c"])}
         self.assertGreater(found["cxib_probe"], 10)
 
 
 class FileKinds(unittest.TestCase):
-    def test_scripts_are_known_by_their_first_line(self) -> None:
+    def test_scripts_known_by_first_line(self) -> None:
         self.assertTrue(files.is_shell("tools/testing/check"))
         self.assertFalse(files.is_shell("tools/testing/steps"))
         self.assertTrue(files.is_python("tools/testing/kunit/ktap.py"))

@@ -15,16 +15,16 @@ def entry(covered: int, total: int, name: str = "drivers/cxib/a.c") -> dict:
 
 
 class Suites(unittest.TestCase):
-    def test_file_that_is_hardly_reached_needs_a_reason(self) -> None:
+    def test_hardly_reached_file_needs_reason(self) -> None:
         self.assertIn("19% of 100 lines", suites.complaints([entry(19, 100)], {})[0])
         self.assertEqual(suites.complaints([entry(19, 100)], {"drivers/cxib/a.c": "a test"}), [])
 
-    def test_file_that_is_reached_needs_none(self) -> None:
+    def test_reached_file_refuses_reason(self) -> None:
         self.assertEqual(suites.complaints([entry(20, 100)], {}), [])
         self.assertIn("is not needed", suites.complaints([entry(20, 100)], {"drivers/cxib/a.c": "a test"})[0])
 
-    def test_headers_and_short_files_are_not_asked_for(self) -> None:
+    def test_headers_and_short_files_ignored(self) -> None:
         self.assertEqual(suites.complaints([entry(0, 19), entry(0, 50, "drivers/cxib/a.h")], {}), [])
 
-    def test_reason_for_a_file_that_is_gone_is_refused(self) -> None:
+    def test_reason_for_missing_file_refused(self) -> None:
         self.assertIn("is no file", suites.complaints([], {"drivers/cxib/a.c": "a test"})[0])

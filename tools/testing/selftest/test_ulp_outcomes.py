@@ -34,30 +34,30 @@ class Protocols(unittest.TestCase):
             "notes": [line for line in lines if line[1:3] == ". "]}
 
     def test_passed_and_other_outcomes(self) -> None:
-        table = self.table(("test_faults.Rebinding.test_nvme_ends_with_its_hca", "passed", ""),
-                           ("test_faults.Rebinding.test_tcp_over_ipoib_goes_on", "passed", ""),
+        table = self.table(("test_faults.Rebinding.test_nvme_without_hca_ends", "passed", ""),
+                           ("test_faults.Rebinding.test_tcp_over_ipoib_without_hca_resumes", "passed", ""),
                            ("test_faults.Target.test_iser", "passed", ""), ("test_faults.Target.test_rds", "passed", ""))
         self.assertEqual(["goes", "on", "ends", "–", "–", "–", "–"], table["driver lets the HCA go"])
         self.assertEqual(["–", "–", "goes", "on", "–", "–", "ends"], table["target killed"])
 
-    def test_loss_is_a_row_of_its_own_and_the_worst_of_it_counts(self) -> None:
+    def test_loss_has_own_row_and_worst_counts(self) -> None:
         table = self.table(("test_nvme.Disk.test_one", "failed", "no answer"), ("test_nfs.Files.test_one", "passed", "", True),
                            ("test_rds.Messages.test_one", "failed", "lost", True), ("test_rds.Messages.test_two", "passed", "", True))
         self.assertEqual(["–", "–", "–", "–", "yes", "fails", "(1)"], table["1 % of the packets lost"])
 
-    def test_last_result_of_a_test_counts(self) -> None:
-        test = "test_unloading.Srp.test_every_order"
+    def test_last_result_of_test_counts(self) -> None:
+        test = "test_unloading.Srp.test_every_unload_order_survived"
         self.assertEqual(["–", "–", "–", "yes", "–", "–"], self.table((test, "died", ""), (test, "passed", ""))["modules unloaded"])
 
     def test_later_kernel_message_counts(self) -> None:
-        table = self.table(("test_unloading.Rds.test_every_order", "passed", ""),
-                           ("after test_unloading.Rds.test_every_order", "complaint", "WARNING: CPU: 1 PID: 2 at a.c:1 f+0x1/0x2"))
+        table = self.table(("test_unloading.Rds.test_every_unload_order_survived", "passed", ""),
+                           ("after test_unloading.Rds.test_every_unload_order_survived", "complaint", "WARNING: CPU: 1 PID: 2 at a.c:1 f+0x1/0x2"))
         for what in ("modules unloaded", "driver unloaded, both ends"):
             self.assertEqual(["–"] * 5 + ["yes", "(1)"], table[what])
         self.assertEqual(["1. ``WARNING: a.c:1 f+0x1/0x2``"], table["notes"])
 
-    def test_not_applicable(self) -> None:
-        table = self.table(("test_faults.FatalFault.test_iser_logs_in_again_and_goes_on", "skipped", "no PCI device"))
+    def test_skipped_is_not_applicable(self) -> None:
+        table = self.table(("test_faults.FatalFault.test_iser_without_hca_resumes", "skipped", "no PCI device"))
         self.assertEqual(["–", "–", "n/a", "–", "–", "–"], table["HCA reports a fatal fault"])
         self.assertEqual([], table["notes"])
 

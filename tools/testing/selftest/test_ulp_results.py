@@ -31,30 +31,30 @@ class KernelLog(unittest.TestCase):
         for number, line in enumerate(lines):
             self.kernel.send(f"4,{number},187456859,-;{line}\n SUBSYSTEM=pci\n DEVICE=+pci:0000:02:00.0\n".encode())
 
-    def test_nothing_is_no_complaint(self) -> None:
+    def test_ordinary_messages_not_reported(self) -> None:
         self.assertEqual([], self.log.complaints())
         self.say("RDS/IB: Passive conn connected <::ffff:10.9.0.1,::ffff:10.9.0.2,0> version 3.1")
         self.assertEqual([], self.log.complaints())
 
-    def test_complaint_is_told_once(self) -> None:
+    def test_complaint_reported_once(self) -> None:
         self.say(*WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
         self.assertEqual([], self.log.complaints())
         self.say(*WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
 
-    def test_harmless_report_is_no_complaint(self) -> None:
+    def test_harmless_report_ignored(self) -> None:
         self.say(*HARMLESS)
         self.assertEqual([], self.log.complaints())
         self.say(*HARMLESS, *WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
 
-    def test_task_that_hangs_is_a_complaint(self) -> None:
+    def test_hung_task_reported(self) -> None:
         line = "INFO: task iscsid:311 blocked for more than 240 seconds."
         self.say(line)
         self.assertEqual([line], self.log.complaints())
 
-    def test_message_of_several_lines_may_be_one(self) -> None:
+    def test_later_line_of_message_reported(self) -> None:
         self.say("the device says\\x0aBUG: KASAN: slab-use-after-free in ib_free_cq+0x1/0x2")
         self.assertEqual(["BUG: KASAN: slab-use-after-free in ib_free_cq+0x1/0x2"], self.log.complaints())
 

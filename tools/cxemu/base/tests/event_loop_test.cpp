@@ -46,7 +46,7 @@ struct SocketPair {
     UniqueFd theirs;
 };
 
-TEST_F(TimerTest, FiresOnceWhenItsTimeHasCome) {
+TEST_F(TimerTest, DeadlineReachedFiresOnce) {
     int fired = 0;
     Timer timer(loop_, [&] { ++fired; });
     timer.start(seconds(2));
@@ -60,7 +60,7 @@ TEST_F(TimerTest, FiresOnceWhenItsTimeHasCome) {
     EXPECT_EQ(fired, 1);
 }
 
-TEST_F(TimerTest, FiresInOrderOfDeadline) {
+TEST_F(TimerTest, SeveralFireInOrderOfDeadline) {
     std::string order;
     Timer late(loop_, [&] { order += "late "; });
     Timer early(loop_, [&] { order += "early "; });
@@ -72,7 +72,7 @@ TEST_F(TimerTest, FiresInOrderOfDeadline) {
     EXPECT_EQ(order, "early late same ");
 }
 
-TEST_F(TimerTest, DoesNotFireAfterItWasStopped) {
+TEST_F(TimerTest, StoppedDoesNotFire) {
     int fired = 0;
     Timer timer(loop_, [&] { ++fired; });
     timer.start(seconds(1));
@@ -81,7 +81,7 @@ TEST_F(TimerTest, DoesNotFireAfterItWasStopped) {
     EXPECT_EQ(fired, 0);
 }
 
-TEST_F(TimerTest, CountsFromTheLatestStart) {
+TEST_F(TimerTest, RestartedCountsFromLatestStart) {
     int fired = 0;
     Timer timer(loop_, [&] { ++fired; });
     timer.start(seconds(2));
@@ -93,7 +93,7 @@ TEST_F(TimerTest, CountsFromTheLatestStart) {
     EXPECT_EQ(fired, 1);
 }
 
-TEST_F(TimerTest, RepeatsWithoutMakingUpForMissedPeriods) {
+TEST_F(TimerTest, PeriodicMissedPeriodsNotRepeated) {
     int fired = 0;
     Timer timer(loop_, [&] { ++fired; });
     timer.start_periodic(seconds(1));
@@ -104,7 +104,7 @@ TEST_F(TimerTest, RepeatsWithoutMakingUpForMissedPeriods) {
     EXPECT_EQ(fired, 3);
 }
 
-TEST_F(TimerTest, MayBeStoppedByAnotherThatIsDueInTheSameTurn) {
+TEST_F(TimerTest, StoppedByOtherInSameTurnDoesNotFire) {
     int fired = 0;
     Timer victim(loop_, [&] { ++fired; });
     Timer killer(loop_, [&] { victim.stop(); });
@@ -114,7 +114,7 @@ TEST_F(TimerTest, MayBeStoppedByAnotherThatIsDueInTheSameTurn) {
     EXPECT_EQ(fired, 0);
 }
 
-TEST_F(TimerTest, MayDestroyItselfFromItsHandler) {
+TEST_F(TimerTest, DestroyFromOwnHandlerWorks) {
     auto timer = std::make_unique<Timer>(loop_, [] {});
     timer = std::make_unique<Timer>(loop_, [&] { timer.reset(); });
     timer->start(seconds(1));
@@ -122,7 +122,7 @@ TEST_F(TimerTest, MayDestroyItselfFromItsHandler) {
     EXPECT_EQ(timer, nullptr);
 }
 
-TEST_F(TimerTest, StartedWithNoDelayByItsOwnHandlerWaitsForTheNextTurn) {
+TEST_F(TimerTest, ZeroDelayFromOwnHandlerFiresNextTurn) {
     int fired = 0;
     std::optional<Timer> timer;
     timer.emplace(loop_, [&] {
@@ -136,14 +136,14 @@ TEST_F(TimerTest, StartedWithNoDelayByItsOwnHandlerWaitsForTheNextTurn) {
     EXPECT_EQ(fired, 2);
 }
 
-TEST_F(TimerTest, AcceptsADelayBeyondAllTime) {
+TEST_F(TimerTest, MaximumDelayAccepted) {
     Timer timer(loop_, [] { FAIL() << "fired too early"; });
     timer.start(EventLoop::Duration::max());
     advance(seconds(1));
     EXPECT_TRUE(timer.active());
 }
 
-TEST(EventLoopWithRealTime, WakesUpForATimer) {
+TEST(EventLoopWithRealTime, TimerWakesLoop) {
     EventLoop loop;
     Timer timer(loop, [&] { loop.stop(); });
     timer.start(milliseconds(1));
@@ -151,14 +151,14 @@ TEST(EventLoopWithRealTime, WakesUpForATimer) {
     EXPECT_FALSE(timer.active());
 }
 
-TEST(EventLoopWithRealTime, ReturnsFromATurnInWhichNothingHappens) {
+TEST(EventLoopWithRealTime, IdleTurnReturnsAfterTimeout) {
     EventLoop loop;
     const auto before = loop.now();
     loop.turn(milliseconds(2));
     EXPECT_GE(loop.now() - before, milliseconds(2));
 }
 
-TEST_F(EventLoopTest, ReportsAReadableDescriptorUntilItIsRead) {
+TEST_F(EventLoopTest, ReadableDescriptorReportedUntilRead) {
     const SocketPair sockets;
     int reported = 0;
     const FdWatch watch(loop_, sockets.ours.get(), {.readable = true}, [&](Readiness ready) {
@@ -173,7 +173,7 @@ TEST_F(EventLoopTest, ReportsAReadableDescriptorUntilItIsRead) {
     EXPECT_EQ(reported, 2);
 }
 
-TEST_F(EventLoopTest, ReportsOnlyWhatIsAskedFor) {
+TEST_F(EventLoopTest, UnwatchedEventsNotReported) {
     const SocketPair sockets;
     int reported = 0;
     FdWatch watch(loop_, sockets.ours.get(), {.readable = true}, [&](Readiness) { ++reported; });
@@ -186,7 +186,7 @@ TEST_F(EventLoopTest, ReportsOnlyWhatIsAskedFor) {
     EXPECT_EQ(reported, 1);
 }
 
-TEST_F(EventLoopTest, ReportsAHangUpToWatchersWithoutInterest) {
+TEST_F(EventLoopTest, HangUpWithoutInterestReported) {
     SocketPair sockets;
     bool hung_up = false;
     const FdWatch watch(loop_, sockets.ours.get(), {},
@@ -196,7 +196,7 @@ TEST_F(EventLoopTest, ReportsAHangUpToWatchersWithoutInterest) {
     EXPECT_TRUE(hung_up);
 }
 
-TEST_F(EventLoopTest, LetsAHandlerDestroyItsOwnWatch) {
+TEST_F(EventLoopTest, HandlerDestroysOwnWatch) {
     const SocketPair sockets;
     int reported = 0;
     std::unique_ptr<FdWatch> watch;
@@ -211,7 +211,7 @@ TEST_F(EventLoopTest, LetsAHandlerDestroyItsOwnWatch) {
     EXPECT_EQ(reported, 1);
 }
 
-TEST_F(EventLoopTest, DropsTheEventOfAWatchThatAnEarlierHandlerDestroyed) {
+TEST_F(EventLoopTest, EventOfDestroyedWatchDropped) {
     const SocketPair first;
     const SocketPair second;
     int reported = 0;
@@ -230,11 +230,11 @@ TEST_F(EventLoopTest, DropsTheEventOfAWatchThatAnEarlierHandlerDestroyed) {
     EXPECT_EQ(reported, 1);
 }
 
-TEST_F(EventLoopTest, RefusesADescriptorThatCannotBeWatched) {
+TEST_F(EventLoopTest, InvalidDescriptorRefused) {
     EXPECT_THROW(FdWatch(loop_, -1, {.readable = true}, [](Readiness) {}), std::system_error);
 }
 
-TEST_F(EventLoopTest, SurvivesAHandlerThatThrows) {
+TEST_F(EventLoopTest, HandlerThrowsLoopContinues) {
     int later = 0;
     Timer bad(loop_, [] { throw std::runtime_error("deliberate"); });
     Timer good(loop_, [&] { ++later; });
@@ -244,7 +244,7 @@ TEST_F(EventLoopTest, SurvivesAHandlerThatThrows) {
     EXPECT_EQ(later, 1);
 }
 
-TEST_F(EventLoopTest, RunsDeferredCallsOnceAfterTheHandlers) {
+TEST_F(EventLoopTest, DeferredCallRunsOnceAfterHandlers) {
     std::vector<std::string> order;
     Timer timer(loop_, [&] {
         loop_.defer([&] { order.emplace_back("deferred"); });
@@ -256,7 +256,7 @@ TEST_F(EventLoopTest, RunsDeferredCallsOnceAfterTheHandlers) {
     EXPECT_THAT(order, ElementsAre("handler", "deferred"));
 }
 
-TEST_F(EventLoopTest, RunsWhatADeferredCallDefersInTheNextTurn) {
+TEST_F(EventLoopTest, NestedDeferredCallRunsNextTurn) {
     int calls = 0;
     loop_.defer([&] {
         ++calls;

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(LogLimiter, LetsALimitedNumberOfLinesThroughInASecond) {
+TEST(LogLimiter, LinesPerSecondLimited) {
     LogLimiter limiter(2);
     const LogLimiter::Clock::time_point start(seconds(100));
     EXPECT_TRUE(limiter.allow(start));
@@ -20,7 +20,7 @@ TEST(LogLimiter, LetsALimitedNumberOfLinesThroughInASecond) {
     EXPECT_TRUE(limiter.allow(start + milliseconds(1000)));
 }
 
-TEST(LogLimiter, CountsWhatItHeldBack) {
+TEST(LogLimiter, SuppressedLinesCounted) {
     LogLimiter limiter(1);
     const LogLimiter::Clock::time_point start(seconds(100));
     for (int i = 0; i < 4; ++i)
@@ -29,7 +29,7 @@ TEST(LogLimiter, CountsWhatItHeldBack) {
     EXPECT_EQ(limiter.take_suppressed(), 0U);
 }
 
-TEST(Logging, SaysWhichFileCannotBeOpened) {
+TEST(Logging, UnopenableFileNamed) {
     const auto result = configure_logging(spdlog::level::info, "/dev/null/log");
     ASSERT_FALSE(result);
     EXPECT_THAT(result.error(), ::testing::HasSubstr("/dev/null/log"));

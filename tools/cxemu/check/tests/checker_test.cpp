@@ -29,7 +29,7 @@ protected:
     Checker checker{make_silent_log()};
 };
 
-TEST_F(CheckerTest, CountsViolationsByRule) {
+TEST_F(CheckerTest, ViolationsCountedByRule) {
     checker.report(given_twice, "hca0", "0x1000");
     checker.report(given_twice, "hca1", "0x2000");
     checker.report(late_doorbell, "hca0", "queue 3");
@@ -39,13 +39,13 @@ TEST_F(CheckerTest, CountsViolationsByRule) {
               (std::vector<std::string>{"hca0: 0x1000", "hca1: 0x2000"}));
 }
 
-TEST_F(CheckerTest, KeepsAFewExamplesOnly) {
+TEST_F(CheckerTest, ExamplesKeptUpToLimit) {
     for (int i = 0; i < 100; ++i)
         checker.report(given_twice, "hca0", "again");
     EXPECT_EQ(checker.violations().at(given_twice.name).examples.size(), Checker::examples_kept);
 }
 
-TEST_F(CheckerTest, DoesNotCountWhatTheAllowListHas) {
+TEST_F(CheckerTest, AllowedViolationNotCounted) {
     EXPECT_EQ(allow("[[allow]]\nrule = 'page_given_twice'\ndetail = '0x1'\nreason = 'known'\n"),
               "");
     checker.report(given_twice, "hca0", "page 0x1000");
@@ -55,7 +55,7 @@ TEST_F(CheckerTest, DoesNotCountWhatTheAllowListHas) {
     EXPECT_EQ(checker.to_json()["allow_list"][0]["used"], 1);
 }
 
-TEST_F(CheckerTest, AllowsNoMoreThanWasAllowed) {
+TEST_F(CheckerTest, AllowanceExceededCounted) {
     checker.allow(
         {.rule = "page_given_twice", .detail = "", .reason = "provoked", .max_violations = 2});
     for (int i = 0; i < 3; ++i)
@@ -64,7 +64,7 @@ TEST_F(CheckerTest, AllowsNoMoreThanWasAllowed) {
     EXPECT_EQ(checker.counted(given_twice), 1U);
 }
 
-TEST_F(CheckerTest, RefusesAnAllowanceWithoutReason) {
+TEST_F(CheckerTest, AllowanceWithoutReasonRefused) {
     const std::string error = allow("[[allow]]\nrule = 'page_given_twice'\n");
     EXPECT_NE(error.find("line 1"), std::string::npos) << error;
     EXPECT_NE(error.find("reason"), std::string::npos) << error;
@@ -75,7 +75,7 @@ TEST_F(CheckerTest, MalformedAllowListNamesLine) {
     EXPECT_NE(error.find("line 2"), std::string::npos) << error;
 }
 
-TEST_F(CheckerTest, WritesOneLineForEachRuleThatCounted) {
+TEST_F(CheckerTest, ReportHasOneLinePerRule) {
     checker.report(given_twice, "hca0", "0x1000");
     checker.report(given_twice, "hca0", "0x2000");
     ASSERT_TRUE(checker.write_report(file));
@@ -85,12 +85,12 @@ TEST_F(CheckerTest, WritesOneLineForEachRuleThatCounted) {
               "page_given_twice: 2 times: A page was given given_twice. First: hca0: 0x1000\n");
 }
 
-TEST_F(CheckerTest, WritesAnEmptyReportWithoutViolations) {
+TEST_F(CheckerTest, ReportWithoutViolationsEmpty) {
     ASSERT_TRUE(checker.write_report(file));
     EXPECT_EQ(std::filesystem::file_size(file), 0U);
 }
 
-TEST_F(CheckerTest, SaysWhyAReportCannotBeWritten) {
+TEST_F(CheckerTest, UnwritableReportNamed) {
     const auto written = checker.write_report("/nowhere/report");
     ASSERT_FALSE(written);
     EXPECT_NE(written.error().find("/nowhere/report"), std::string::npos) << written.error();

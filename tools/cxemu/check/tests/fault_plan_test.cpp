@@ -117,7 +117,7 @@ TEST_F(FaultPlanTest, SameSeedIndependentOfEarlierRules) {
     EXPECT_EQ(run(), first);
 }
 
-TEST_F(FaultPlanTest, ClearDeviceRemovesItsRules) {
+TEST_F(FaultPlanTest, ClearDeviceRemovesDeviceRules) {
     add("command * hang @hca0");
     add("command * hang @hca1");
     plan.clear("hca0");

@@ -39,25 +39,25 @@ std::vector<std::string> reserved_of(const std::vector<std::byte>& bytes) {
     return found;
 }
 
-TEST(LayoutWalk, FindsReservedBitsByPosition) {
+TEST(LayoutWalk, ReservedBitsFoundByPosition) {
     std::vector<std::byte> bytes(outer.size);
     EXPECT_TRUE(reserved_of(bytes).empty());
     bytes[6] = std::byte{0x40};
     EXPECT_EQ(reserved_of(bytes), std::vector<std::string>{"word 0x4 bits 15:8 = 0x40"});
 }
 
-TEST(LayoutWalk, FindsReservedBitsOfNestedStructures) {
+TEST(LayoutWalk, NestedReservedBitsFound) {
     std::vector<std::byte> bytes(outer.size);
     bytes[11] = std::byte{0x02};
     EXPECT_EQ(reserved_of(bytes), std::vector<std::string>{"part word 0x8 bits 23:0 = 0x2"});
 }
 
-TEST(LayoutWalk, StopsAtTheEndOfTheBytes) {
+TEST(LayoutWalk, TruncatedBytesEndWalk) {
     std::vector<std::byte> bytes(6, std::byte{0xff});
     EXPECT_EQ(reserved_of(bytes).size(), 2U) << "two bytes of the gap are there";
 }
 
-TEST(LayoutWalk, DecodesFieldsByName) {
+TEST(LayoutWalk, FieldsDecodedByName) {
     std::vector<std::byte> bytes(outer.size + 16);
     const View<outer> view{std::span<std::byte>(bytes)};
     view.set<"first">(5);
@@ -70,14 +70,14 @@ TEST(LayoutWalk, DecodesFieldsByName) {
               "first=5 part.kind=green part.size=0x1000 text=\"hi\" pas[1]=0xabc000");
 }
 
-TEST(LayoutWalk, DecodesTheFirstElementsOfALongList) {
+TEST(LayoutWalk, LongListDecodesFirstElements) {
     std::vector<std::byte> bytes(outer.size + (8 * 1000), std::byte{0x11});
     const std::string text = decode(outer, bytes);
     EXPECT_NE(text.find("pas[7]"), std::string::npos);
     EXPECT_EQ(text.find("pas[8]"), std::string::npos);
 }
 
-TEST(CommandLog, WritesNamesValuesAndTheReasonOfAFailure) {
+TEST(CommandLog, FailureLineHasNamesValuesReason) {
     std::vector<std::byte> input(manage_pages_in.size + 8);
     const View<manage_pages_in> in{std::span<std::byte>(input)};
     in.set<"opcode">(cmd_manage_pages.opcode);
@@ -99,7 +99,7 @@ TEST(CommandLog, WritesNamesValuesAndTheReasonOfAFailure) {
     EXPECT_TRUE(line.ends_with("[BAD_PARAMETER: page 0x7000]")) << line;
 }
 
-TEST(CommandLog, ChoosesTheCapabilityPageByOpMod) {
+TEST(CommandLog, OpModSelectsCapabilityPage) {
     std::vector<std::byte> input(query_hca_cap_in.size);
     const View<query_hca_cap_in> in{std::span<std::byte>(input)};
     in.set<"opcode">(cmd_query_hca_cap.opcode);

@@ -72,7 +72,7 @@ protected:
     EventLoop loop;
 };
 
-TEST_F(Capture, HasExtensibleRecordsBeforeTheFirstPacket) {
+TEST_F(Capture, EmptyCaptureHasErfHeader) {
     const auto capture = open();
     const Contents contents = read_capture(file);
     EXPECT_EQ(contents.error, "");
@@ -80,7 +80,7 @@ TEST_F(Capture, HasExtensibleRecordsBeforeTheFirstPacket) {
     EXPECT_TRUE(contents.packets.empty());
 }
 
-TEST_F(Capture, HoldsEveryByteOfEveryPacketInOrder) {
+TEST_F(Capture, PacketsKeptWholeInOrder) {
     const auto capture = open();
     const std::vector packets{packet_of(26, 1), packet_of(4200, 2), packet_of(290, 3)};
     for (const Bytes& packet : packets)
@@ -90,7 +90,7 @@ TEST_F(Capture, HoldsEveryByteOfEveryPacketInOrder) {
     EXPECT_EQ(capture->packets(), 3U);
 }
 
-TEST_F(Capture, SaysOfEachRecordThatItIsInfiniBandAndHowLongItIs) {
+TEST_F(Capture, RecordHasInfiniBandTypeAndLengths) {
     const auto capture = open();
     capture->write(packet_of(290, 3));
     capture->flush();
@@ -101,7 +101,7 @@ TEST_F(Capture, SaysOfEachRecordThatItIsInfiniBandAndHowLongItIs) {
     EXPECT_EQ(type_and_lengths, expected);
 }
 
-TEST_F(Capture, ReachesTheFileWithoutBeingAskedWhenTheDelayIsOver) {
+TEST_F(Capture, FlushDelayOverWritesFile) {
     const auto capture = open();
     capture->write(packet_of(100, 1));
     EXPECT_TRUE(read_capture(file).packets.empty());
@@ -110,7 +110,7 @@ TEST_F(Capture, ReachesTheFileWithoutBeingAskedWhenTheDelayIsOver) {
     EXPECT_EQ(read_capture(file).packets.size(), 1U);
 }
 
-TEST_F(Capture, EndsBehindAPacketHoweverMuchIsWritten) {
+TEST_F(Capture, FileAlwaysEndsBehindPacket) {
     const auto capture = open();
     for (int i = 0; i < 1000; ++i) {
         capture->write(packet_of(4139, 5));
@@ -121,7 +121,7 @@ TEST_F(Capture, EndsBehindAPacketHoweverMuchIsWritten) {
     EXPECT_GT(read_capture(file).packets.size(), 700U);
 }
 
-TEST_F(Capture, KeepsTheBeginningOfPacketsThatAreLongerThanWanted) {
+TEST_F(Capture, LongPacketTruncatedToLimit) {
     const auto capture = open({.packet = 290});
     capture->write(packet_of(4139, 1));
     capture->write(packet_of(290, 2));
@@ -137,7 +137,7 @@ TEST_F(Capture, KeepsTheBeginningOfPacketsThatAreLongerThanWanted) {
     EXPECT_EQ(lengths, expected) << "of the record, lost packets, on the wire";
 }
 
-TEST_F(Capture, EndsBehindTheLastPacketForWhichTheFileHasRoom) {
+TEST_F(Capture, FileLimitEndsBehindLastFittingPacket) {
     constexpr std::uint64_t max = 1000;
     const auto capture = open({.file = max});
     for (int i = 0; i < 10; ++i) {
@@ -151,7 +151,7 @@ TEST_F(Capture, EndsBehindTheLastPacketForWhichTheFileHasRoom) {
     EXPECT_EQ(read_capture(file).packets.size(), 3U) << "no later packet follows one left out";
 }
 
-TEST_F(Capture, MayFillTheFileToTheLastByte) {
+TEST_F(Capture, FileLimitFilledToLastByte) {
     const auto capture = open({.file = 24 + 300});
     capture->write(packet_of(268, 1));
     capture->flush();
@@ -159,7 +159,7 @@ TEST_F(Capture, MayFillTheFileToTheLastByte) {
     EXPECT_EQ(std::filesystem::file_size(file), 24U + 300U);
 }
 
-TEST_F(Capture, NamesTheFileThatCannotBeOpened) {
+TEST_F(Capture, UnopenableFileNamed) {
     const auto capture = PacketCapture::open(loop, "/nonexistent/x.pcap", make_silent_log());
     ASSERT_FALSE(capture);
     EXPECT_THAT(capture.error(), ::testing::HasSubstr("/nonexistent/x.pcap"));
@@ -186,7 +186,7 @@ private:
     void (*former_handler_)(int);
 };
 
-TEST_F(Capture, EndsWhenTheFileCannotGrow) {
+TEST_F(Capture, FileCannotGrowEndsCapture) {
     const auto capture = open();
     capture->write(packet_of(100, 1));
     capture->flush();
@@ -201,7 +201,7 @@ TEST_F(Capture, EndsWhenTheFileCannotGrow) {
     EXPECT_EQ(read_capture(file).packets.size(), 1U);
 }
 
-TEST_F(Capture, RefusesAFileThatCannotBeWritten) {
+TEST_F(Capture, UnwritableFileRefused) {
     if (!std::filesystem::exists("/dev/full"))
         GTEST_SKIP() << "this system has no /dev/full";
     EXPECT_FALSE(PacketCapture::open(loop, "/dev/full", make_silent_log()));

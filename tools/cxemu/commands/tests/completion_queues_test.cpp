@@ -39,7 +39,7 @@ protected:
     static void nothing(hwtab::View<hwtab::cqc> /*context*/) {}
 };
 
-TEST_F(CompletionQueueCommandsTest, CreateAndDestroyAQueue) {
+TEST_F(CompletionQueueCommandsTest, DestroyedCqUnknown) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto number = static_cast<std::uint32_t>(call.out().get<"cqn">());
@@ -50,7 +50,7 @@ TEST_F(CompletionQueueCommandsTest, CreateAndDestroyAQueue) {
     EXPECT_EQ(modify(number, 0, nothing), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(CompletionQueueCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(23); }),
               "EXCEEDS_LIMIT exceeds_capability");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.cqe_sz">(3); }),
@@ -59,7 +59,7 @@ TEST_F(CompletionQueueCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER not_supported");
 }
 
-TEST_F(CompletionQueueCommandsTest, CompressInTheFormatsThatTheDeviceHas) {
+TEST_F(CompletionQueueCommandsTest, CompressionSupportedFormatsAccepted) {
     const auto compressing = [this](std::uint64_t format) {
         auto call = good();
         call.in().set<"cq_context.cqe_comp_en">(1);
@@ -77,14 +77,14 @@ TEST_F(CompletionQueueCommandsTest, CompressInTheFormatsThatTheDeviceHas) {
               "BAD_PARAMETER not_supported");
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseToCompressWhereTheDeviceCannot) {
+TEST_F(CompletionQueueCommandsTest, CompressionUnsupportedRefused) {
     Bench without(Bench::with_capability("cqe_compression", 0));
     Call<hwtab::cmd_create_cq> call(sizeof(std::uint64_t));
     call.in().set<"cq_context.cqe_comp_en">(1);
     EXPECT_EQ(outcome(without.run(call)), "BAD_PARAMETER not_supported");
 }
 
-TEST_F(CompletionQueueCommandsTest, FindARingAndARecordInUserMemory) {
+TEST_F(CompletionQueueCommandsTest, UmemHoldsRingAndDoorbellRecord) {
     const std::uint64_t memory = bench.allocate(std::size_t{2} * 4096);
     Call<hwtab::cmd_create_umem> umem(2 * sizeof(std::uint64_t));
     umem.in().set<"umem.num_of_mtt">(2);
@@ -110,14 +110,14 @@ TEST_F(CompletionQueueCommandsTest, FindARingAndARecordInUserMemory) {
               "RESOURCE_BUSY object_busy");
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseUserMemoryThatIsNotThere) {
+TEST_F(CompletionQueueCommandsTest, CreateUnknownUmemRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_umem_valid">(1); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.dbr_umem_valid">(1); }),
               "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseMemoryThatDoesNotFit) {
+TEST_F(CompletionQueueCommandsTest, CreateInvalidMemoryRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.dbr_addr">(0x1002); }),
               "BAD_PARAMETER bad_doorbell_record");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(7); }),
@@ -129,7 +129,7 @@ TEST_F(CompletionQueueCommandsTest, RefuseMemoryThatDoesNotFit) {
         << "the end of the page is beyond 64 bits";
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseObjectsThatDoNotExist) {
+TEST_F(CompletionQueueCommandsTest, CreateUnknownObjectsRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.uar_page">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(
@@ -149,7 +149,7 @@ TEST_F(CompletionQueueCommandsTest, CqHoldsEqUntilDestroyed) {
     EXPECT_EQ(destroy_events(), "OK");
 }
 
-TEST_F(CompletionQueueCommandsTest, LetGoOfTheFormerEventQueueWhenAQueueMoves) {
+TEST_F(CompletionQueueCommandsTest, ModifyEqReleasesFormerEq) {
     const auto& former = bench.event_queue();
     const auto& queue = bench.make_completion_queue();
     const auto& other = bench.make_event_queue();
@@ -165,13 +165,13 @@ TEST_F(CompletionQueueCommandsTest, LetGoOfTheFormerEventQueueWhenAQueueMoves) {
     EXPECT_EQ(other.references(), 1U);
 }
 
-TEST_F(CompletionQueueCommandsTest, RefuseModificationsThatDoNotExist) {
+TEST_F(CompletionQueueCommandsTest, ModifyUnknownSelectionRefused) {
     const auto number = bench.make_completion_queue().number();
     EXPECT_EQ(modify(number, 0x20, nothing), "BAD_PARAMETER bad_optional_mask");
     EXPECT_EQ(modify(number, 0, nothing, 2), "BAD_OPERATION unknown_op_mod");
 }
 
-TEST_F(CompletionQueueCommandsTest, LetOnlyTheOwnerChangeAQueue) {
+TEST_F(CompletionQueueCommandsTest, ForeignUserContextRefused) {
     const auto number = bench.make_completion_queue().number();
     EXPECT_EQ(modify(number, 0, nothing, 0, 7), "BAD_RESOURCE object_of_other_user_context");
     EXPECT_EQ(destroy(number, 7), "BAD_RESOURCE object_of_other_user_context");
@@ -200,7 +200,7 @@ protected:
     std::string outcome_of(Call<hwtab::cmd_modify_cq> call) { return outcome(bench.run(call, 1)); }
 };
 
-TEST_F(ResizeCommandTest, RefusedBeyondTheDevice) {
+TEST_F(ResizeCommandTest, BeyondCapabilityOrPagesRefused) {
     const auto& queue = bench.make_completion_queue();
     EXPECT_EQ(outcome_of(resize(queue, 23)), "EXCEEDS_LIMIT exceeds_capability");
     EXPECT_EQ(outcome_of(resize(queue, 7)), "BAD_PARAMETER page_list_too_short");
@@ -211,7 +211,7 @@ TEST_F(ResizeCommandTest, RefusedBeyondTheDevice) {
     EXPECT_EQ(queue.size(), 32U);
 }
 
-TEST_F(ResizeCommandTest, RefusedWhenTheQueueHasStopped) {
+TEST_F(ResizeCommandTest, StoppedCqRefused) {
     auto& queue = bench.make_completion_queue({.log_size = 0});
     queue.post({});
     queue.post({});
@@ -219,7 +219,7 @@ TEST_F(ResizeCommandTest, RefusedWhenTheQueueHasStopped) {
     EXPECT_EQ(outcome_of(resize(queue, 5)), "BAD_RESOURCE_STATE wrong_object_state");
 }
 
-TEST_F(ResizeCommandTest, ChangesOnlyWhatIsSelected) {
+TEST_F(ResizeCommandTest, UnselectedFieldsUnchanged) {
     const auto& queue = bench.make_completion_queue();
     auto call = resize(queue, 5);
     call.in()
@@ -232,14 +232,14 @@ TEST_F(ResizeCommandTest, ChangesOnlyWhatIsSelected) {
     EXPECT_EQ(queue.buffer().address(0) % 4096, 64U);
 }
 
-TEST_F(ResizeCommandTest, RefusedWithASelectionThatDoesNotExist) {
+TEST_F(ResizeCommandTest, UnknownSelectionRefused) {
     auto call = resize(bench.make_completion_queue(), 5);
     call.in()
         .set<"modify_field_select_resize_field_select.resize_field_select.resize_field_select">(8);
     EXPECT_EQ(outcome_of(call), "BAD_PARAMETER bad_optional_mask");
 }
 
-TEST_F(CompletionQueueCommandsTest, EndWhenEveryNumberIsTaken) {
+TEST_F(CompletionQueueCommandsTest, CreateWithoutFreeNumberFails) {
     Bench small(Bench::with_capability("log_max_cq", 1));
     small.make_completion_queue();
     EXPECT_ANY_THROW(small.make_completion_queue());

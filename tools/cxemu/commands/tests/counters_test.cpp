@@ -99,7 +99,7 @@ protected:
     FewCountersTest() : CountedQueuePairTest(Bench::with_capability("max_qp_cnt", 2)) {}
 };
 
-TEST_F(CountedQueuePairTest, CountsInTheSetThatItsContextNames) {
+TEST_F(CountedQueuePairTest, QpCountsInSetOfContext) {
     const auto set = allocate();
     ++counted_in(set).counts().out_of_buffer;
     EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 1U);
@@ -107,7 +107,7 @@ TEST_F(CountedQueuePairTest, CountsInTheSetThatItsContextNames) {
     EXPECT_EQ(last, "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(CountedQueuePairTest, MovesToAnotherSet) {
+TEST_F(CountedQueuePairTest, QpMovedCountsInNewSet) {
     const auto first = allocate();
     const auto second = allocate();
     QueuePair& queue_pair = counted_in(first);
@@ -135,7 +135,7 @@ TEST_F(FewCountersTest, QpOfDeallocatedSetDoesNotCountInNewSet) {
     EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
 }
 
-TEST_F(FewCountersTest, EndWhenEverySetIsTaken) {
+TEST_F(FewCountersTest, AllocWithoutFreeSetRefused) {
     const auto first = allocate();
     allocate();
     EXPECT_EQ(last, "OK");

@@ -69,7 +69,7 @@ protected:
     std::string last_outcome;
 };
 
-TEST_F(DeviceMemoryCommandsTest, AllocateAndRelease) {
+TEST_F(DeviceMemoryCommandsTest, ReleasedMemoryUnknown) {
     const auto address = allocate(3);
     EXPECT_EQ(address, start() + 3 * page_size);
     EXPECT_EQ(release(address), "OK");
@@ -87,7 +87,7 @@ TEST_F(DeviceMemoryCommandsTest, AllocMemicOccupiedRangeReturnsNotReady) {
               "NOT_READY no_device_memory");
 }
 
-TEST_F(DeviceMemoryCommandsTest, GiveOperationsAddressesAndTakeThem) {
+TEST_F(DeviceMemoryCommandsTest, OperationAddressMappedOnce) {
     constexpr std::uint16_t give = 0;
     constexpr std::uint16_t take = 1;
     const auto address = allocate();
@@ -99,7 +99,7 @@ TEST_F(DeviceMemoryCommandsTest, GiveOperationsAddressesAndTakeThem) {
     EXPECT_EQ(operation(address, 0, 2), "BAD_OPERATION unknown_op_mod");
 }
 
-TEST_F(DeviceMemoryCommandsTest, KeysReachIt) {
+TEST_F(DeviceMemoryCommandsTest, KeyAccessesBarMemory) {
     const auto address = allocate();
     const auto key = make_key(address + 64, 128);
     ASSERT_EQ(last_outcome, "OK");
@@ -114,7 +114,7 @@ TEST_F(DeviceMemoryCommandsTest, KeysReachIt) {
     EXPECT_EQ(out, data);
 }
 
-TEST_F(DeviceMemoryCommandsTest, AtomicOperationsWorkOnIt) {
+TEST_F(DeviceMemoryCommandsTest, KeyAtomicModifiesMemory) {
     const auto key = make_key(allocate(), page_size);
     ASSERT_EQ(last_outcome, "OK");
     const auto add = [](std::uint64_t value) { return value + 5; };
@@ -122,7 +122,7 @@ TEST_F(DeviceMemoryCommandsTest, AtomicOperationsWorkOnIt) {
     EXPECT_EQ(keys().modify(accessor(), key, 16, add), 5U);
 }
 
-TEST_F(DeviceMemoryCommandsTest, KeysStayWithinTheirMemory) {
+TEST_F(DeviceMemoryCommandsTest, KeyBeyondAllocationRefused) {
     const auto address = allocate();
     make_key(address, page_size + 64);
     EXPECT_EQ(last_outcome, "BAD_PARAMETER no_device_memory");
@@ -134,7 +134,7 @@ TEST_F(DeviceMemoryCommandsTest, KeysStayWithinTheirMemory) {
     EXPECT_EQ(keys().translate(accessor(), gone).error(), memory::AccessFault::bad_translation);
 }
 
-TEST_F(DeviceMemoryCommandsTest, PageListsDoNotReachIt) {
+TEST_F(DeviceMemoryCommandsTest, PhysicalKeyDoesNotReachMemory) {
     allocate();
     Call<hwtab::cmd_create_mkey> call;
     const auto key = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
@@ -150,7 +150,7 @@ TEST_F(DeviceMemoryCommandsTest, PageListsDoNotReachIt) {
     EXPECT_EQ(keys().translate(accessor(), access).error(), memory::AccessFault::dma_failed);
 }
 
-TEST_F(DeviceMemoryCommandsTest, ReportWhatIsLeftAtTeardown) {
+TEST_F(DeviceMemoryCommandsTest, TeardownReportsAllocations) {
     allocate();
     bench.hca().tear_down_function(true);
     EXPECT_GE(bench.violations(hca::rules::objects_left_at_teardown), 1U);
@@ -162,7 +162,7 @@ protected:
     WithoutDeviceMemory() : DeviceMemoryCommandsTest(Bench::with_capability("device_memory", 0)) {}
 };
 
-TEST_F(WithoutDeviceMemory, CommandsAreRefused) {
+TEST_F(WithoutDeviceMemory, CommandsRefused) {
     EXPECT_EQ(run<hwtab::cmd_alloc_memic>([](auto) {}), "BAD_OPERATION not_supported");
     EXPECT_EQ(release(0), "BAD_OPERATION not_supported");
     EXPECT_EQ(operation(0, 0, 0), "BAD_OPERATION not_supported");

@@ -97,7 +97,7 @@ protected:
 
 // --- Bring-up ------------------------------------------------------------------------------------
 
-TEST_F(DeviceCommandsTest, ComesUpInTheOrderOfTheInterface) {
+TEST_F(DeviceCommandsTest, BringUpRequiresInterfaceOrder) {
     EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::bad_system_state);
     EXPECT_EQ(host.execute<hwtab::cmd_enable_hca>().status, CommandStatus::ok);
     EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::bad_system_state);
@@ -107,7 +107,7 @@ TEST_F(DeviceCommandsTest, ComesUpInTheOrderOfTheInterface) {
     EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::bad_system_state);
 }
 
-TEST_F(DeviceCommandsTest, OffersInterfaceVersionOne) {
+TEST_F(DeviceCommandsTest, IssiOneOffered) {
     host.execute<hwtab::cmd_enable_hca>();
     CommandCompletion completion = host.execute<hwtab::cmd_query_issi>();
     EXPECT_EQ(completion.view<hwtab::query_issi_out>().get<"supported_issi_dw0">(), 3U);
@@ -138,12 +138,12 @@ TEST_F(DeviceCommandsTest, QueryHcaCapReturnsCurrentAndMaximum) {
         << "an InfiniBand port has no RoCE page";
 }
 
-TEST_F(DeviceCommandsTest, RefusesCapabilitiesAfterInitialization) {
+TEST_F(DeviceCommandsTest, SetHcaCapAfterInitRefused) {
     bring_up();
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>().status, CommandStatus::bad_system_state);
 }
 
-TEST_F(DeviceCommandsTest, RefusesCapabilitiesThatItCannotTakeOver) {
+TEST_F(DeviceCommandsTest, SetHcaCapInvalidValuesRefused) {
     host.execute<hwtab::cmd_enable_hca>();
     EXPECT_EQ(set_capability("log_max_qp", 24).syndrome, Syndrome::capability_above_maximum);
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(1).syndrome, Syndrome::unknown_op_mod);
@@ -155,7 +155,7 @@ TEST_F(DeviceCommandsTest, RefusesCapabilitiesThatItCannotTakeOver) {
     EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(of_other).syndrome, Syndrome::wrong_function);
 }
 
-TEST_F(DeviceCommandsTest, GivesAsManyNumbersAsSoftwareHasChosen) {
+TEST_F(DeviceCommandsTest, SetHcaCapLimitsNumbers) {
     host.execute<hwtab::cmd_enable_hca>();
     ASSERT_EQ(set_capability("log_max_pd", 2).status, CommandStatus::ok);
     give_pages(wanted(init));
@@ -170,13 +170,13 @@ TEST_F(DeviceCommandsTest, GivesAsManyNumbersAsSoftwareHasChosen) {
         EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::ok) << "after reset";
 }
 
-TEST_F(DeviceCommandsTest, ChecksSignaturesOnceSoftwareWantsThem) {
+TEST_F(DeviceCommandsTest, ChecksumEnabledChecksSignature) {
     host.execute<hwtab::cmd_enable_hca>();
     ASSERT_EQ(set_capability("cmdif_checksum", 3).status, CommandStatus::ok);
     EXPECT_EQ(host.execute<hwtab::cmd_nop>().delivery, DeliveryStatus::signature_error);
 }
 
-TEST_F(DeviceCommandsTest, NamesItsBoard) {
+TEST_F(DeviceCommandsTest, QueryAdapterReturnsPsid) {
     host.execute<hwtab::cmd_enable_hca>();
     const CommandCompletion completion = host.execute<hwtab::cmd_query_adapter>();
     const auto psid =
@@ -184,7 +184,7 @@ TEST_F(DeviceCommandsTest, NamesItsBoard) {
     EXPECT_EQ(psid[0], std::byte{'C'});
 }
 
-TEST_F(DeviceCommandsTest, TakesTheByteOrderOfTheHost) {
+TEST_F(DeviceCommandsTest, HostEndiannessRegisterAccepted) {
     host.execute<hwtab::cmd_enable_hca>();
     auto input = make_input(hwtab::cmd_access_register.opcode, 32);
     const hwtab::View<hwtab::access_register_in> in{std::span<std::byte>(input)};
@@ -194,13 +194,13 @@ TEST_F(DeviceCommandsTest, TakesTheByteOrderOfTheHost) {
     EXPECT_EQ(host.execute(input, 32).syndrome, Syndrome::bad_register);
 }
 
-TEST_F(DeviceCommandsTest, RefusesOtherFunctions) {
+TEST_F(DeviceCommandsTest, OtherFunctionRefused) {
     const CommandCompletion completion = host.execute<hwtab::cmd_enable_hca>(
         [](const hwtab::View<hwtab::enable_hca_in>& in) { in.set<"function_id">(1); });
     EXPECT_EQ(completion.syndrome, Syndrome::wrong_function);
 }
 
-TEST_F(DeviceCommandsTest, RefusesVariantsThatDoNotExist) {
+TEST_F(DeviceCommandsTest, UnknownOpModOrProfileRefused) {
     bring_up();
     EXPECT_EQ(host.execute<hwtab::cmd_query_pages>(4).syndrome, Syndrome::unknown_op_mod);
     EXPECT_EQ(host.execute<hwtab::cmd_manage_pages>(3).syndrome, Syndrome::unknown_op_mod);
@@ -214,7 +214,7 @@ TEST_F(DeviceCommandsTest, RefusesVariantsThatDoNotExist) {
 
 // --- Teardown ------------------------------------------------------------------------------------
 
-TEST_F(DeviceCommandsTest, GoesDownInTheOrderOfTheInterface) {
+TEST_F(DeviceCommandsTest, TeardownRequiresInterfaceOrder) {
     bring_up();
     EXPECT_EQ(host.execute<hwtab::cmd_disable_hca>().status, CommandStatus::bad_system_state);
     EXPECT_EQ(host.execute<hwtab::cmd_teardown_hca>().status, CommandStatus::ok);
@@ -223,7 +223,7 @@ TEST_F(DeviceCommandsTest, GoesDownInTheOrderOfTheInterface) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, ReportsObjectsLeftAtTeardown) {
+TEST_F(DeviceCommandsTest, TeardownReportsRemainingObjects) {
     bring_up();
     host.execute<hwtab::cmd_alloc_pd>();
     host.execute<hwtab::cmd_teardown_hca>();
@@ -231,7 +231,7 @@ TEST_F(DeviceCommandsTest, ReportsObjectsLeftAtTeardown) {
     EXPECT_EQ(host.hca.objects().count(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, DoesNotExpectObjectsToBeDestroyedBeforeAForcedTeardown) {
+TEST_F(DeviceCommandsTest, ForcedTeardownAllowsRemainingObjects) {
     bring_up();
     host.execute<hwtab::cmd_alloc_pd>();
     const CommandCompletion completion = host.execute<hwtab::cmd_teardown_hca>(
@@ -241,7 +241,7 @@ TEST_F(DeviceCommandsTest, DoesNotExpectObjectsToBeDestroyedBeforeAForcedTeardow
     EXPECT_EQ(host.hca.objects().count(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, FinishesAFastTeardownWhenTheInterfaceIsDisabled) {
+TEST_F(DeviceCommandsTest, FastTeardownFinishesAtDisable) {
     bring_up();
     host.execute<hwtab::cmd_alloc_pd>();
     host.execute<hwtab::cmd_teardown_hca>(
@@ -253,7 +253,7 @@ TEST_F(DeviceCommandsTest, FinishesAFastTeardownWhenTheInterfaceIsDisabled) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, ReportsDmaAfterTeardown) {
+TEST_F(DeviceCommandsTest, DmaAfterTeardownReported) {
     bring_up();
     (void)host.hca.dma();
     EXPECT_EQ(host.checker.counted(rules::dma_outside_service), 0U);
@@ -273,7 +273,7 @@ TEST_F(DeviceCommandsTest, ResetDropsAllState) {
     bring_up();
 }
 
-TEST_F(DeviceCommandsTest, ComesUpAgainAfterAThousandResets) {
+TEST_F(DeviceCommandsTest, ThousandResetsAllowBringUp) {
     for (int i = 0; i < 1000; ++i) {
         next_page = Host::free_memory;
         bring_up();
@@ -287,7 +287,7 @@ TEST_F(DeviceCommandsTest, ComesUpAgainAfterAThousandResets) {
 
 // --- Firmware pages ------------------------------------------------------------------------------
 
-TEST_F(DeviceCommandsTest, AsksForBootAndInitPages) {
+TEST_F(DeviceCommandsTest, QueryPagesReturnsBootAndInitPages) {
     host.execute<hwtab::cmd_enable_hca>();
     EXPECT_EQ(wanted(boot), 2);
     give_pages(2);
@@ -298,14 +298,14 @@ TEST_F(DeviceCommandsTest, AsksForBootAndInitPages) {
     EXPECT_EQ(wanted(init), 0);
 }
 
-TEST_F(DeviceCommandsTest, WritesToTheirPages) {
+TEST_F(DeviceCommandsTest, GivenPageIsWritten) {
     host.execute<hwtab::cmd_enable_hca>();
     give_pages(1);
     const auto page = host.at(Host::free_memory).first(4096);
     EXPECT_FALSE(std::ranges::all_of(page, [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-TEST_F(DeviceCommandsTest, NoticesThatTheHostChangedAPage) {
+TEST_F(DeviceCommandsTest, PageChangedByHostReported) {
     host.execute<hwtab::cmd_enable_hca>();
     give_pages(2);
     EXPECT_EQ(host.hca.pages().verify(), 0U);
@@ -315,7 +315,7 @@ TEST_F(DeviceCommandsTest, NoticesThatTheHostChangedAPage) {
     EXPECT_EQ(host.checker.counted(rules::page_changed_by_host), 2U);
 }
 
-TEST_F(DeviceCommandsTest, RefusesBadPages) {
+TEST_F(DeviceCommandsTest, GivenBadPagesRefused) {
     host.execute<hwtab::cmd_enable_hca>();
     const std::uint64_t good = Host::free_memory;
     EXPECT_EQ(give_pages(std::vector<std::uint64_t>{0}).syndrome, Syndrome::bad_page_address);
@@ -330,7 +330,7 @@ TEST_F(DeviceCommandsTest, RefusesBadPages) {
     EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good}).syndrome, Syndrome::page_given_twice);
 }
 
-TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
+TEST_F(DeviceCommandsTest, PageListShorterThanCountRefused) {
     host.execute<hwtab::cmd_enable_hca>();
     const CommandCompletion completion = host.execute<hwtab::cmd_manage_pages>(
         [](const hwtab::View<hwtab::manage_pages_in>& in) { in.set<"input_num_entries">(2); }, give,
@@ -338,7 +338,7 @@ TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
     EXPECT_EQ(completion.status, CommandStatus::bad_input_length);
 }
 
-TEST_F(DeviceCommandsTest, AsksForPagesByEvent) {
+TEST_F(DeviceCommandsTest, PageRequestRaisesEvent) {
     bring_up();
     EXPECT_FALSE(host.hca.pages().request(3)) << "no EQ has subscribed";
     host.events.subscriptions.insert(EventType::page_request);
@@ -352,13 +352,13 @@ TEST_F(DeviceCommandsTest, AsksForPagesByEvent) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, ReportsPagesThatItHasNotAskedFor) {
+TEST_F(DeviceCommandsTest, UnrequestedPagesReported) {
     bring_up();
     give_pages(1);
     EXPECT_EQ(host.checker.counted(rules::pages_not_asked_for), 1U);
 }
 
-TEST_F(DeviceCommandsTest, StopsAskingWhenTheHostHasNoPages) {
+TEST_F(DeviceCommandsTest, CannotGiveEndsPageRequest) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     host.hca.pages().request(3);
@@ -366,7 +366,7 @@ TEST_F(DeviceCommandsTest, StopsAskingWhenTheHostHasNoPages) {
     EXPECT_EQ(wanted(regular), 0);
 }
 
-TEST_F(DeviceCommandsTest, ReturnsOnlyOfferedPagesWhileItRuns) {
+TEST_F(DeviceCommandsTest, RunningFunctionReturnsOnlyOfferedPages) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     EXPECT_TRUE(take_pages(10).empty());
@@ -376,7 +376,7 @@ TEST_F(DeviceCommandsTest, ReturnsOnlyOfferedPagesWhileItRuns) {
     EXPECT_TRUE(take_pages(10).empty());
 }
 
-TEST_F(DeviceCommandsTest, GoesOnAskingAfterTheHostHadNoPages) {
+TEST_F(DeviceCommandsTest, PageRequestAfterCannotGiveWorks) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     host.hca.pages().request(3);
@@ -390,7 +390,7 @@ TEST_F(DeviceCommandsTest, GoesOnAskingAfterTheHostHadNoPages) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, DoesNotAskAgainForPagesThatItHasReturned) {
+TEST_F(DeviceCommandsTest, ReturnedPagesNotRequestedAgain) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     host.hca.pages().request(-2);
@@ -398,7 +398,7 @@ TEST_F(DeviceCommandsTest, DoesNotAskAgainForPagesThatItHasReturned) {
     EXPECT_EQ(wanted(regular), 0);
 }
 
-TEST_F(DeviceCommandsTest, OffersNoMorePagesThanItHas) {
+TEST_F(DeviceCommandsTest, OfferedPagesLimitedToHeld) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     host.hca.pages().request(-4);
@@ -421,7 +421,7 @@ TEST_F(DeviceCommandsTest, TeardownDropsPageRequests) {
     EXPECT_EQ(wanted(regular), 6);
 }
 
-TEST_F(DeviceCommandsTest, AsksForTheRegularPagesOfItsSettings) {
+TEST_F(DeviceCommandsTest, RegularPagesOfSettingsRequested) {
     HcaSettings settings = hca::testing::default_settings();
     settings.pages.regular = 5;
     Host other(table(), settings);
@@ -432,7 +432,7 @@ TEST_F(DeviceCommandsTest, AsksForTheRegularPagesOfItsSettings) {
         << "those for boot and init are missing, too";
 }
 
-TEST_F(DeviceCommandsTest, ReturnsAsManyPagesAsTheOutputHolds) {
+TEST_F(DeviceCommandsTest, ReturnedPagesLimitedByOutput) {
     bring_up();
     host.execute<hwtab::cmd_teardown_hca>();
     EXPECT_EQ(take_pages(4).size(), 4U);
@@ -440,7 +440,7 @@ TEST_F(DeviceCommandsTest, ReturnsAsManyPagesAsTheOutputHolds) {
     EXPECT_EQ(take_pages(4).size(), 0U);
 }
 
-TEST_F(DeviceCommandsTest, ReportsPagesLeftWhenDisabled) {
+TEST_F(DeviceCommandsTest, DisableReportsRemainingPages) {
     bring_up();
     host.execute<hwtab::cmd_teardown_hca>();
     host.execute<hwtab::cmd_disable_hca>();

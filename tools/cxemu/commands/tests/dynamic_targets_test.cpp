@@ -45,7 +45,7 @@ protected:
     }
 };
 
-TEST_F(DynamicTargetCommandsTest, CreateQueryDrainAndDestroy) {
+TEST_F(DynamicTargetCommandsTest, DestroyedDctUnknown) {
     const std::uint32_t number = make();
     Call<hwtab::cmd_query_dct> query;
     query.in().set<"dctn">(number);
@@ -69,7 +69,7 @@ TEST_F(DynamicTargetCommandsTest, CreateQueryDrainAndDestroy) {
     EXPECT_EQ(of_target<hwtab::cmd_query_dct>(number), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(DynamicTargetCommandsTest, RefuseValuesThatAContextCannotHave) {
+TEST_F(DynamicTargetCommandsTest, CreateInvalidContextValuesRefused) {
     const auto corrupt_entry = [this](auto change) {
         return corrupted(good(), [&](auto in) {
             change(in.template nested<"dct_context_entry", hwtab::dctc>());
@@ -93,7 +93,7 @@ TEST_F(DynamicTargetCommandsTest, RefuseValuesThatAContextCannotHave) {
               "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(DynamicTargetCommandsTest, AreNotThoseForQueuePairs) {
+TEST_F(DynamicTargetCommandsTest, QpCommandOnDctRefused) {
     const std::uint32_t number = make();
     const auto of_pair = [&]<const hwtab::Command & command>() {
         return run<command>([&](auto in) { in.template set<"qpn">(number); });
@@ -110,7 +110,7 @@ TEST_F(DynamicTargetCommandsTest, AreNotThoseForQueuePairs) {
     EXPECT_EQ(of_target<hwtab::cmd_query_dct>(other), refused);
 }
 
-TEST_F(DynamicTargetCommandsTest, KeepWhatATargetUsesFromBeingDestroyed) {
+TEST_F(DynamicTargetCommandsTest, DctHoldsReceivePool) {
     auto call = good();
     const auto pool = call.in().nested<"dct_context_entry", hwtab::dctc>().get<"srqn_xrqn">();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
@@ -128,7 +128,7 @@ struct NoDynamicTransport : DynamicTargetCommandsTest {
     NoDynamicTransport() : DynamicTargetCommandsTest(Bench::with_capability("dct", 0)) {}
 };
 
-TEST_F(NoDynamicTransport, HasNeitherTargetsNorInitiators) {
+TEST_F(NoDynamicTransport, DctAndDciRefused) {
     auto call = good();
     EXPECT_EQ(outcome(bench.run(call)), "BAD_PARAMETER not_supported");
     Call<hwtab::cmd_create_qp> initiator;
@@ -136,7 +136,7 @@ TEST_F(NoDynamicTransport, HasNeitherTargetsNorInitiators) {
     EXPECT_EQ(outcome(bench.run(initiator)), "BAD_PARAMETER not_supported");
 }
 
-TEST_F(DynamicTargetCommandsTest, LimitTheStreamsOfInitiators) {
+TEST_F(DynamicTargetCommandsTest, DciStreamsBeyondLimitRefused) {
     const auto create = [this](std::uint64_t streams, std::uint64_t failed) {
         Call<hwtab::cmd_create_qp> call;
         call.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::dci));
@@ -167,7 +167,7 @@ struct AddressMappings : CommandTest {
     }
 };
 
-TEST_F(AddressMappings, CreateAndDestroy) {
+TEST_F(AddressMappings, DestroyedMappingUnknown) {
     EXPECT_EQ(of<hwtab::cmd_create_general_object>(address_mapping), "OK");
     EXPECT_EQ(of<hwtab::cmd_destroy_general_object>(address_mapping, 1), "OK");
     EXPECT_EQ(of<hwtab::cmd_destroy_general_object>(address_mapping, 1),

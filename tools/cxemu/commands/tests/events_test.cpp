@@ -24,7 +24,7 @@ protected:
     }
 };
 
-TEST_F(EventCommandsTest, CreateAQueue) {
+TEST_F(EventCommandsTest, CreatedEqDestroyed) {
     auto call = good();
     EXPECT_EQ(outcome(bench.run(call)), "OK");
     EXPECT_EQ(destroy(call.out().get<"eq_number">()), "OK");
@@ -44,7 +44,7 @@ TEST_F(EventCommandsTest, CreateEqForgedOutputSetsEqnForged) {
     EXPECT_TRUE(eqn_forged(false_call));
 }
 
-TEST_F(EventCommandsTest, RefuseWhatExceedsTheDevice) {
+TEST_F(EventCommandsTest, CreateBeyondCapabilityRefused) {
     EXPECT_EQ(
         corrupted(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(23); }),
         "EXCEEDS_LIMIT exceeds_capability");
@@ -52,7 +52,7 @@ TEST_F(EventCommandsTest, RefuseWhatExceedsTheDevice) {
               "BAD_PARAMETER bad_vector");
 }
 
-TEST_F(EventCommandsTest, RefuseBuffersThatDoNotFit) {
+TEST_F(EventCommandsTest, CreateInvalidBufferRefused) {
     EXPECT_EQ(
         corrupted(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(7); }),
         "BAD_PARAMETER page_list_too_short");
@@ -60,20 +60,20 @@ TEST_F(EventCommandsTest, RefuseBuffersThatDoNotFit) {
               "BAD_PARAMETER bad_page_address");
 }
 
-TEST_F(EventCommandsTest, RefuseADoorbellPageThatDoesNotExist) {
+TEST_F(EventCommandsTest, CreateUnknownUarRefused) {
     EXPECT_EQ(
         corrupted(good(), [](auto in) { in.template set<"eq_context_entry.uar_page">(no_object); }),
         "BAD_RESOURCE unknown_object");
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 1U);
 }
 
-TEST_F(EventCommandsTest, RefuseAnEventThatGoesToAnotherQueueAlready) {
+TEST_F(EventCommandsTest, CreateEventMappedTwiceRefused) {
     bench.make_event_queue({.events = 1U << 9U});
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"event_bitmask">(0, 1U << 9U); }),
               "BAD_PARAMETER event_already_mapped");
 }
 
-TEST_F(EventCommandsTest, KeepTheDoorbellPageOfAQueue) {
+TEST_F(EventCommandsTest, EqHoldsUarUntilDestroyed) {
     const auto& queue = bench.make_event_queue();
     const auto release = [&] {
         return run<hwtab::cmd_dealloc_uar>(
@@ -85,7 +85,7 @@ TEST_F(EventCommandsTest, KeepTheDoorbellPageOfAQueue) {
     EXPECT_EQ(release(), "OK");
 }
 
-TEST_F(EventCommandsTest, KnowNoQueueThatWasDestroyed) {
+TEST_F(EventCommandsTest, DestroyedEqUnknown) {
     const auto number = bench.make_event_queue().number();
     EXPECT_EQ(destroy(number), "OK");
     EXPECT_EQ(destroy(number), "BAD_RESOURCE unknown_object");
@@ -104,7 +104,7 @@ TEST_F(EventCommandsTest, QueryEqReturnsEventMaskAndPages) {
     EXPECT_EQ(query.out().get<"eq_context_entry.page_offset">(), 2U);
 }
 
-TEST_F(EventCommandsTest, LetTheFirmwareAskForItsRegularPages) {
+TEST_F(EventCommandsTest, SubscribedEqGetsRegularPageRequest) {
     auto settings = Bench::default_settings();
     settings.pages = {.boot = 0, .init = 0, .regular = 5};
     Bench hungry(settings);
@@ -118,7 +118,7 @@ TEST_F(EventCommandsTest, LetTheFirmwareAskForItsRegularPages) {
         << "it needs none";
 }
 
-TEST_F(EventCommandsTest, RefuseAnEntryForAQueueThatHasStopped) {
+TEST_F(EventCommandsTest, GenEqeOverrunEqRefused) {
     auto& queue = bench.make_event_queue({.log_size = 1});
     const auto generate = [&] {
         return run<hwtab::cmd_gen_eqe>(
@@ -129,7 +129,7 @@ TEST_F(EventCommandsTest, RefuseAnEntryForAQueueThatHasStopped) {
     EXPECT_EQ(generate(), "BAD_RESOURCE_STATE wrong_object_state") << "the EQ has overrun";
 }
 
-TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {
+TEST_F(EventCommandsTest, CreateWithoutFreeNumberRefused) {
     Bench small(Bench::with_capability("log_max_eq", 2));
     for (int i = 0; i < 3; ++i)
         small.make_event_queue();
@@ -139,7 +139,7 @@ TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
 }
 
-TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
+TEST_F(EventCommandsTest, CreateBeyondFunctionLimitRefused) {
     Bench small(Bench::with_capability("max_num_eqs", 2));
     for (int i = 0; i < 2; ++i)
         small.make_event_queue();
@@ -149,7 +149,7 @@ TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
 }
 
-TEST_F(EventCommandsTest, NumberOfQueuesComesFromTheSecondPage) {
+TEST_F(EventCommandsTest, EqLimitTakenFromSecondPage) {
     auto settings = Bench::with_capability("max_num_eqs", 1);
     settings.overrides.emplace_back("max_num_eqs_24b", 2);
     Bench small(settings);

@@ -39,7 +39,7 @@ protected:
     }
 };
 
-TEST_F(MemoryKeyCommandsTest, CreateAndDestroyAKey) {
+TEST_F(MemoryKeyCommandsTest, MkeyHoldsPdUntilDestroyed) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto index = call.out().get<"mkey_index">();
@@ -52,7 +52,7 @@ TEST_F(MemoryKeyCommandsTest, CreateAndDestroyAKey) {
     EXPECT_EQ(release_domain(), "OK");
 }
 
-TEST_F(MemoryKeyCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(MemoryKeyCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"mkey_umem_valid">(1); }),
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"data_direct">(1); }),
@@ -65,7 +65,7 @@ TEST_F(MemoryKeyCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER bad_access_mode");
 }
 
-TEST_F(MemoryKeyCommandsTest, RefuseTranslationsThatDoNotFit) {
+TEST_F(MemoryKeyCommandsTest, CreateInvalidTranslationsRefused) {
     EXPECT_EQ(
         corrupted(good(), [](auto in) { in.template set<"translations_octword_actual_size">(3); }),
         "BAD_PARAMETER bad_translation_list")
@@ -85,7 +85,7 @@ TEST_F(MemoryKeyCommandsTest, RefuseTranslationsThatDoNotFit) {
               "EXCEEDS_LIMIT exceeds_capability");
 }
 
-TEST_F(MemoryKeyCommandsTest, NeedADomainUnlessTheKeyIsFree) {
+TEST_F(MemoryKeyCommandsTest, CreateWithoutPdRefusedUnlessFree) {
     EXPECT_EQ(with_context([](auto key) { key.template set<"pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(with_context([](auto key) { key.template set<"pd">(0); }),
@@ -97,7 +97,7 @@ TEST_F(MemoryKeyCommandsTest, NeedADomainUnlessTheKeyIsFree) {
               "OK");
 }
 
-TEST_F(MemoryKeyCommandsTest, EndWhenEveryNumberIsTaken) {
+TEST_F(MemoryKeyCommandsTest, CreateWithoutFreeNumberFails) {
     Bench small(Bench::with_capability("log_max_mkey", 11)); // indices below 0x800 are reserved
     EXPECT_ANY_THROW(small.make_physical_key());
 }
@@ -117,7 +117,7 @@ protected:
     }
 };
 
-TEST_F(SignatureVariableCommandsTest, ComeInGroupsOfUpToFour) {
+TEST_F(SignatureVariableCommandsTest, CreatePsvOneToFourAccepted) {
     auto call = create(2, bench.domain());
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     EXPECT_NE(call.out().get<"psv0_index">(), call.out().get<"psv1_index">());
@@ -128,7 +128,7 @@ TEST_F(SignatureVariableCommandsTest, ComeInGroupsOfUpToFour) {
     }
 }
 
-TEST_F(SignatureVariableCommandsTest, KeepTheirDomain) {
+TEST_F(SignatureVariableCommandsTest, PsvHoldsPdUntilDestroyed) {
     auto call = create(1, bench.domain());
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto release = [&] {

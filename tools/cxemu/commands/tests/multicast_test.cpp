@@ -39,7 +39,7 @@ protected:
     std::uint32_t queue_pair = bench.make_queue_pair().number();
 };
 
-TEST_F(MulticastCommandsTest, AttachAndDetachAQueuePair) {
+TEST_F(MulticastCommandsTest, DetachedQpNotMember) {
     EXPECT_EQ(attach(queue_pair), "OK");
     EXPECT_EQ(attach(queue_pair), "OK") << "twice is once";
     EXPECT_EQ(groups().size(), 1U);
@@ -48,7 +48,7 @@ TEST_F(MulticastCommandsTest, AttachAndDetachAQueuePair) {
     EXPECT_EQ(detach(queue_pair), "BAD_PARAMETER not_a_member");
 }
 
-TEST_F(MulticastCommandsTest, RefuseQueuePairsThatReceiveNoMulticast) {
+TEST_F(MulticastCommandsTest, AttachUnsuitableQpRefused) {
     const auto connected =
         bench.make_queue_pair({.service = queues::ServiceType::reliable_connection}).number();
     EXPECT_EQ(attach(connected), "BAD_PARAMETER wrong_object_type");
@@ -57,12 +57,12 @@ TEST_F(MulticastCommandsTest, RefuseQueuePairsThatReceiveNoMulticast) {
     EXPECT_EQ(attach(queue_pair, 1, 7), "BAD_RESOURCE object_of_other_user_context");
 }
 
-TEST_F(MulticastCommandsTest, RefuseGidsOfOnePort) {
+TEST_F(MulticastCommandsTest, UnicastGidRefused) {
     EXPECT_EQ(with_group<hwtab::cmd_attach_to_mcg>(queue_pair, 1, 0, 0xfe),
               "BAD_PARAMETER field_out_of_range");
 }
 
-TEST_F(MulticastCommandsTest, DetachAQueuePairThatIsDestroyed) {
+TEST_F(MulticastCommandsTest, DestroyedQpDetached) {
     attach(queue_pair, 1);
     attach(queue_pair, 2);
     EXPECT_EQ(run<hwtab::cmd_destroy_qp>([&](auto in) { in.template set<"qpn">(queue_pair); }),
@@ -84,7 +84,7 @@ protected:
     FewGroupsTest() : MulticastCommandsTest(Bench::with_capability("log_max_mcg", 1)) {}
 };
 
-TEST_F(FewGroupsTest, EndWhenEveryGroupIsInUse) {
+TEST_F(FewGroupsTest, AttachWithoutFreeGroupRefused) {
     EXPECT_EQ(attach(queue_pair, 1), "OK");
     EXPECT_EQ(attach(queue_pair, 2), "OK");
     EXPECT_EQ(attach(queue_pair, 3), "NO_RESOURCES no_number_left");

@@ -66,7 +66,7 @@ protected:
     Host host{CommandTable(object_commands())};
 };
 
-TEST_F(ObjectCommandsTest, AllocatesAndReleasesNumbers) {
+TEST_F(ObjectCommandsTest, DeallocatedPdUnknown) {
     const auto first = alloc_pd();
     const auto second = alloc_pd();
     EXPECT_NE(first, second);
@@ -76,7 +76,7 @@ TEST_F(ObjectCommandsTest, AllocatesAndReleasesNumbers) {
     EXPECT_NE(alloc_pd(), first) << "a number comes back late";
 }
 
-TEST_F(ObjectCommandsTest, RefusesToReleaseWhatIsReferredTo) {
+TEST_F(ObjectCommandsTest, DeallocReferencedPdRefused) {
     const auto pd = alloc_pd();
     auto* domain = host.hca.objects().of<ProtectionDomain>().find(static_cast<std::uint32_t>(pd));
     Reference<ProtectionDomain> reference(*domain);
@@ -87,7 +87,7 @@ TEST_F(ObjectCommandsTest, RefusesToReleaseWhatIsReferredTo) {
     EXPECT_EQ(dealloc_pd(pd).status, CommandStatus::ok);
 }
 
-TEST_F(ObjectCommandsTest, GivesUarsBehindTheOtherPages) {
+TEST_F(ObjectCommandsTest, AllocatedUarBehindFixedPages) {
     const CommandCompletion completion = host.execute<hwtab::cmd_alloc_uar>();
     EXPECT_GE(completion.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
 }
@@ -102,14 +102,14 @@ TEST_F(ObjectCommandsTest, DeallocUarInUseByUserContextSucceeds) {
     EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 0U);
 }
 
-TEST_F(ObjectCommandsTest, RefusesTheKernelsUarsWhileQueuesUseThem) {
+TEST_F(ObjectCommandsTest, DeallocReferencedKernelUarRefused) {
     const auto number = alloc_uar(0);
     const Reference<Uar> queue_refers(*host.hca.objects().of<Uar>().find(number));
     EXPECT_EQ(dealloc_uar(number, 0).status, CommandStatus::resource_busy);
     EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 1U);
 }
 
-TEST_F(ObjectCommandsTest, GivesAsManyUarsAsTheBarHasPages) {
+TEST_F(ObjectCommandsTest, UarsLimitedByBarSize) {
     HcaSettings settings = hca::testing::default_settings();
     settings.bar_size = 128 * 1024;
     Host small(CommandTable(object_commands()), settings);
@@ -120,7 +120,7 @@ TEST_F(ObjectCommandsTest, GivesAsManyUarsAsTheBarHasPages) {
     EXPECT_EQ(small.execute<hwtab::cmd_alloc_uar>().status, CommandStatus::no_resources);
 }
 
-TEST_F(ObjectCommandsTest, KeepsUserContextsApart) {
+TEST_F(ObjectCommandsTest, ForeignPdDeallocRefused) {
     const auto alice = create_uctx();
     const auto bob = create_uctx();
     const auto pd = alloc_pd(alice);
@@ -130,7 +130,7 @@ TEST_F(ObjectCommandsTest, KeepsUserContextsApart) {
     EXPECT_EQ(dealloc_pd(pd, alice).status, CommandStatus::ok);
 }
 
-TEST_F(ObjectCommandsTest, KeepsAUserContextThatOwnsObjects) {
+TEST_F(ObjectCommandsTest, DestroyUctxWithObjectsRefused) {
     const auto uid = create_uctx();
     const auto pd = alloc_pd(uid);
     EXPECT_EQ(destroy_uctx(uid).syndrome, Syndrome::user_context_busy);
@@ -139,13 +139,13 @@ TEST_F(ObjectCommandsTest, KeepsAUserContextThatOwnsObjects) {
     EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>(0, uid).syndrome, Syndrome::unknown_user_context);
 }
 
-TEST_F(ObjectCommandsTest, RefusesRightsThatItDoesNotHave) {
+TEST_F(ObjectCommandsTest, CreateUctxUnsupportedCapRefused) {
     const CommandCompletion completion = host.execute<hwtab::cmd_create_uctx>(
         [](const hwtab::View<hwtab::create_uctx_in>& in) { in.set<"uctx.cap">(1); });
     EXPECT_EQ(completion.syndrome, Syndrome::exceeds_capability);
 }
 
-TEST_F(ObjectCommandsTest, RegistersUserMemory) {
+TEST_F(ObjectCommandsTest, CreatedUmemHasPages) {
     const CommandCompletion completion = create_umem(3, 3, 0x4000'0000, 4, 0x123);
     ASSERT_EQ(completion.status, CommandStatus::ok);
     const auto* umem = host.hca.objects().of<UserMemory>().find(
@@ -156,7 +156,7 @@ TEST_F(ObjectCommandsTest, RegistersUserMemory) {
     EXPECT_EQ(umem->size(), (3U << 16U) - 0x123);
 }
 
-TEST_F(ObjectCommandsTest, RefusesBadUserMemory) {
+TEST_F(ObjectCommandsTest, CreateUmemInvalidRefused) {
     EXPECT_EQ(create_umem(0, 1, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
     EXPECT_EQ(create_umem(3, 2, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
     EXPECT_EQ(create_umem(~0ULL, 2, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
@@ -164,7 +164,7 @@ TEST_F(ObjectCommandsTest, RefusesBadUserMemory) {
     EXPECT_EQ(create_umem(1, 1, 0x4000'0000, 0, 4096).syndrome, Syndrome::field_out_of_range);
 }
 
-TEST_F(ObjectCommandsTest, HasNoGeneralObjects) {
+TEST_F(ObjectCommandsTest, GeneralObjectUnsupportedRefused) {
     EXPECT_EQ(host.execute<hwtab::cmd_create_general_object>().syndrome, Syndrome::not_supported);
 }
 
@@ -207,7 +207,7 @@ protected:
     Host seven{CommandTable(object_commands()), settings_of_seven()};
 };
 
-TEST_F(GeneralObjectsTest, ReservesNumbersBehindThoseOfQueuePairs) {
+TEST_F(GeneralObjectsTest, ReservedQpnRangeBehindQpNumbers) {
     const auto first = create(reserved_numbers, ReservedNumberRange::log_size);
     const auto second = create(reserved_numbers, ReservedNumberRange::log_size);
     ASSERT_EQ(first.status, CommandStatus::ok);
@@ -226,14 +226,14 @@ TEST_F(GeneralObjectsTest, CapabilitiesReportReservedQpnRanges) {
     EXPECT_EQ(hwtab::read_bits(page.data(), 0x9b, 5), ReservedNumberRange::log_size);
 }
 
-TEST_F(GeneralObjectsTest, RefusesRangesOfOtherSizes) {
+TEST_F(GeneralObjectsTest, ReservedQpnRangeOtherSizeRefused) {
     EXPECT_EQ(create(reserved_numbers, ReservedNumberRange::log_size - 1).syndrome,
               Syndrome::field_out_of_range);
     EXPECT_EQ(create(reserved_numbers, ReservedNumberRange::log_size + 1).syndrome,
               Syndrome::field_out_of_range);
 }
 
-TEST_F(GeneralObjectsTest, KeepsReservedNumbersOfUserContextsApart) {
+TEST_F(GeneralObjectsTest, ForeignReservedQpnRangeRefused) {
     const auto context = seven.execute<hwtab::cmd_create_uctx>();
     const auto uid =
         static_cast<std::uint16_t>(context.view<hwtab::create_uctx_out>().get<"uid">());
@@ -243,7 +243,7 @@ TEST_F(GeneralObjectsTest, KeepsReservedNumbersOfUserContextsApart) {
     EXPECT_EQ(destroy(reserved_numbers, number_in(range), uid).status, CommandStatus::ok);
 }
 
-TEST_F(GeneralObjectsTest, RefusesTypesThatItDoesNotHave) {
+TEST_F(GeneralObjectsTest, UnknownObjectTypeRefused) {
     for (const std::uint64_t type : {0x0, 0x25, 0x3f, 0xffff})
         EXPECT_EQ(create(type).syndrome, Syndrome::not_supported) << type;
 }

@@ -78,7 +78,7 @@ TEST_F(PortCommandsTest, QueryHcaVportReturnsStateAndGuids) {
     EXPECT_EQ(port_context.get<"has_smi">(), 1U);
 }
 
-TEST_F(PortCommandsTest, RefusePortsThatDoNotExist) {
+TEST_F(PortCommandsTest, UnknownPortRefused) {
     const auto refused = [&]<const hwtab::Command & command>() {
         return run<command>([](auto in) { in.template set<"port_num">(2); });
     };
@@ -94,7 +94,7 @@ TEST_F(PortCommandsTest, RefusePortsThatDoNotExist) {
     }
 }
 
-TEST_F(PortCommandsTest, RefuseThePortsOfOtherFunctions) {
+TEST_F(PortCommandsTest, OtherFunctionPortRefused) {
     const auto refused = [&]<const hwtab::Command & command>() {
         return run<command>([](auto in) { in.template set<"other_vport">(1); });
     };
@@ -106,7 +106,7 @@ TEST_F(PortCommandsTest, RefuseThePortsOfOtherFunctions) {
     EXPECT_EQ(refused.operator()<hwtab::cmd_query_vport_state>(), not_supported);
 }
 
-TEST_F(PortCommandsTest, ChangeGuidsEverywhereAtOnce) {
+TEST_F(PortCommandsTest, ModifiedGuidsVisibleEverywhere) {
     EXPECT_EQ(modify([](auto wanted) {
                   wanted.template set<"field_select">(3);
                   wanted.template set<"node_guid">(0x1111);
@@ -121,12 +121,12 @@ TEST_F(PortCommandsTest, ChangeGuidsEverywhereAtOnce) {
     EXPECT_EQ(port->gid(0).guid(), 0x2222U);
 }
 
-TEST_F(PortCommandsTest, ChangeNothingThatIsNotSelected) {
+TEST_F(PortCommandsTest, ModifyUnselectedFieldsUnchanged) {
     EXPECT_EQ(modify([](auto wanted) { wanted.template set<"node_guid">(0x1111); }), "OK");
     EXPECT_EQ(context().get<"node_guid">(), node_guid);
 }
 
-TEST_F(PortCommandsTest, ChangeTheCapabilitiesThatSoftwareHas) {
+TEST_F(PortCommandsTest, ModifyCapabilityMaskChangesBit) {
     const auto changeable = context().get<"cap_mask1_field_select">();
     const auto bit = changeable & ~(changeable - 1);
     const auto set_bit = [&](std::uint64_t value) {
@@ -141,7 +141,7 @@ TEST_F(PortCommandsTest, ChangeTheCapabilitiesThatSoftwareHas) {
     EXPECT_EQ(context().get<"cap_mask1">() & bit, 0U);
 }
 
-TEST_F(PortCommandsTest, RefuseChangesThatThePortDoesNotTake) {
+TEST_F(PortCommandsTest, ModifyUnsupportedFieldsRefused) {
     EXPECT_EQ(modify([](auto wanted) { wanted.template set<"field_select">(8); }),
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(modify([](auto wanted) {
@@ -204,7 +204,7 @@ protected:
     static constexpr std::uint64_t all = 0xffff;
 };
 
-TEST_F(PortTablesTest, HaveAGidThatEndsWithThePortGuid) {
+TEST_F(PortTablesTest, GidEndsWithPortGuid) {
     const auto output = gids(0, 16);
     ASSERT_EQ(last, "OK");
     const std::span<const std::byte> bytes(output);
@@ -228,13 +228,13 @@ TEST_F(PortTablesTest, QueryWholeTableReturnsAllEntries) {
     EXPECT_EQ(last, "BAD_OUTPUT_LENGTH output_too_short");
 }
 
-TEST_F(PortTablesTest, HaveTheDefaultPartition) {
+TEST_F(PortTablesTest, PKeyTableHasDefaultPartition) {
     const auto output = p_keys(0, 4);
     ASSERT_EQ(last, "OK");
     EXPECT_EQ(load_be<std::uint32_t>(std::span<const std::byte>(output).subspan(16)), 0xffffU);
 }
 
-TEST_F(PortTablesTest, EndWhereTheCapabilitiesSay) {
+TEST_F(PortTablesTest, IndexBeyondTableRefused) {
     gids(7, 16);
     EXPECT_EQ(last, "OK");
     gids(8, 16);
@@ -256,7 +256,7 @@ TEST_F(PortCommandsTest, MadIfcReturnsAgentResponse) {
     EXPECT_EQ(data_of<hwtab::node_info>(response).get<"node_guid">(), node_guid);
 }
 
-TEST_F(PortCommandsTest, ShowALidThatADatagramHasSet) {
+TEST_F(PortCommandsTest, LidSetByMadReturned) {
     set_port_info([](auto info) {
         info.template set<"lid">(17);
         info.template set<"master_sm_lid">(3);
@@ -265,7 +265,7 @@ TEST_F(PortCommandsTest, ShowALidThatADatagramHasSet) {
     EXPECT_EQ(context().get<"sm_lid">(), 3U);
 }
 
-TEST_F(PortCommandsTest, RefuseDatagramsThatNoAgentTakes) {
+TEST_F(PortCommandsTest, MadIfcUnhandledMadRefused) {
     constexpr std::uint8_t unknown_class = 0x30;
     const Mad response = ask(make_mad(unknown_class, MadMethod::get, 1));
     EXPECT_EQ(last, "OK");

@@ -62,7 +62,7 @@ protected:
 
 // --- CREATE_QP -----------------------------------------------------------------------------------
 
-TEST_F(QueuePairCommandsTest, CreateAndDestroyAQueuePair) {
+TEST_F(QueuePairCommandsTest, DestroyedQpUnknown) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto number = call.out().get<"qpn">();
@@ -75,7 +75,7 @@ TEST_F(QueuePairCommandsTest, CreateAndDestroyAQueuePair) {
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 5U);
 }
 
-TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(QueuePairCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"input_qpn">(5); }),
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.dbr_umem_valid">(1); }),
@@ -86,7 +86,7 @@ TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER bad_service_type");
 }
 
-TEST_F(QueuePairCommandsTest, RefuseSizesBeyondTheDevice) {
+TEST_F(QueuePairCommandsTest, CreateSizeBeyondCapabilityRefused) {
     const auto small = Bench::with_capability("log_max_qp_sz", 3);
     Bench limited(small);
     const auto create = [&](std::uint64_t log_sends, std::uint64_t log_receives) {
@@ -101,7 +101,7 @@ TEST_F(QueuePairCommandsTest, RefuseSizesBeyondTheDevice) {
     EXPECT_EQ(create(3, 3), "BAD_RESOURCE unknown_object") << "the next check: there is no domain";
 }
 
-TEST_F(QueuePairCommandsTest, RefuseMemoryThatDoesNotFit) {
+TEST_F(QueuePairCommandsTest, CreateInvalidMemoryRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.dbr_addr">(2); }),
               "BAD_PARAMETER bad_doorbell_record");
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.log_sq_size">(6); }),
@@ -110,7 +110,7 @@ TEST_F(QueuePairCommandsTest, RefuseMemoryThatDoesNotFit) {
               "BAD_PARAMETER bad_page_address");
 }
 
-TEST_F(QueuePairCommandsTest, RefuseObjectsThatDoNotExist) {
+TEST_F(QueuePairCommandsTest, CreateUnknownObjectsRefused) {
     constexpr auto unknown = "BAD_RESOURCE unknown_object";
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.pd">(no_object); }), unknown);
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.cqn_snd">(no_object); }),
@@ -140,7 +140,7 @@ TEST_F(QueuePairCommandsTest, RefuseObjectsThatDoNotExist) {
     EXPECT_EQ(bench.hca().objects().count(hca::ObjectKind::queue_pair), 0U);
 }
 
-TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
+TEST_F(QueuePairCommandsTest, CreateUmemTooSmallRefused) {
     Call<hwtab::cmd_create_umem> umem(sizeof(std::uint64_t));
     umem.in().set<"umem.num_of_mtt">(1);
     store_be<std::uint64_t>(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
@@ -160,14 +160,14 @@ TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
               "RESOURCE_BUSY object_busy");
 }
 
-TEST_F(QueuePairCommandsTest, EndWhenEveryNumberIsTaken) {
+TEST_F(QueuePairCommandsTest, CreateWithoutFreeNumberFails) {
     Bench small(Bench::with_capability("log_max_qp", 6)); // numbers below 0x40 are reserved
     EXPECT_ANY_THROW(small.make_queue_pair());
 }
 
 // --- References ----------------------------------------------------------------------------------
 
-TEST_F(QueuePairCommandsTest, KeepEverythingThatAQueuePairRefersTo) {
+TEST_F(QueuePairCommandsTest, QpHoldsObjectsUntilDestroyed) {
     const auto xrc_domain = bench.make_xrc_domain();
     auto& completions = bench.make_completion_queue();
     auto& pool = bench.make_receive_pool({});
@@ -190,7 +190,7 @@ TEST_F(QueuePairCommandsTest, KeepEverythingThatAQueuePairRefersTo) {
     EXPECT_EQ(release_all(), std::vector<std::string>(3, "OK"));
 }
 
-TEST_F(QueuePairCommandsTest, LetOnlyTheOwnerChangeAQueuePair) {
+TEST_F(QueuePairCommandsTest, ForeignUserContextRefused) {
     constexpr auto foreign = "BAD_RESOURCE object_of_other_user_context";
     const auto number = bench.make_queue_pair().number();
     EXPECT_EQ(simple<hwtab::cmd_qp_2err>(number, 7), foreign);
@@ -205,7 +205,7 @@ struct QueuePairsOfShortMessages : CommandTest {
     QueuePairsOfShortMessages() : CommandTest(Bench::with_capability("log_max_msg", 30)) {}
 };
 
-TEST_F(QueuePairsOfShortMessages, RefuseLongOnes) {
+TEST_F(QueuePairsOfShortMessages, MessageLimitBeyondCapabilityRefused) {
     Call<hwtab::cmd_rst2init_qp> call;
     call.in().set<"qpn">(bench.make_queue_pair().number());
     const auto context = call.in().nested<"qpc", hwtab::qpc>();
@@ -216,12 +216,12 @@ TEST_F(QueuePairsOfShortMessages, RefuseLongOnes) {
     EXPECT_EQ(outcome(bench.run(call)), "OK");
 }
 
-TEST_F(QueuePairCommandsTest, RefuseATransitionFromAnotherState) {
+TEST_F(QueuePairCommandsTest, TransitionFromWrongStateRefused) {
     EXPECT_EQ(simple<hwtab::cmd_rtr2rts_qp>(bench.make_queue_pair().number()),
               "BAD_QP_STATE bad_transition");
 }
 
-TEST_F(QueuePairCommandsTest, RefuseValuesThatAContextCannotHave) {
+TEST_F(QueuePairCommandsTest, TransitionInvalidContextValuesRefused) {
     QueuePair& queue_pair = bench.make_queue_pair();
     EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(
                   queue_pair, 0,
@@ -237,7 +237,7 @@ TEST_F(QueuePairCommandsTest, RefuseValuesThatAContextCannotHave) {
     EXPECT_EQ(queue_pair.state(), QueuePairState::init);
 }
 
-TEST_F(QueuePairCommandsTest, RefuseThePathOfAConnectionThatNamesNoPort) {
+TEST_F(QueuePairCommandsTest, ConnectionPathWithoutPortRefused) {
     const auto connect = [&](ServiceType service) {
         QueuePair& queue_pair = bench.make_queue_pair({.service = service});
         EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(queue_pair, 0, [](auto) {}), "OK");
@@ -264,17 +264,17 @@ std::string go_back_n(std::uint64_t capability) {
     return outcome(bench.run(call));
 }
 
-TEST(QueuePairCapabilityTest, GoesBackNOnlyWhereTheDeviceCan) {
+TEST(QueuePairCapabilityTest, GoBackNRequiresCapability) {
     EXPECT_EQ(go_back_n(1), "OK");
     EXPECT_EQ(go_back_n(0), "BAD_PARAMETER not_supported");
 }
 
-TEST_F(QueuePairCommandsTest, RefuseOptionsThatTheTransitionDoesNotTake) {
+TEST_F(QueuePairCommandsTest, OptionOutsideTransitionRefused) {
     EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(ready_to_send(), option<"retry_count">, [](auto) {}),
               "BAD_PARAMETER bad_optional_mask");
 }
 
-TEST_F(QueuePairCommandsTest, MoveADatagramQueuePairToAnotherCompletionQueue) {
+TEST_F(QueuePairCommandsTest, DatagramQpMovedToOtherCq) {
     QueuePair& queue_pair = ready_to_send();
     const auto& other = bench.make_completion_queue();
     EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(
@@ -286,7 +286,7 @@ TEST_F(QueuePairCommandsTest, MoveADatagramQueuePairToAnotherCompletionQueue) {
     EXPECT_EQ(other.references(), 1U);
 }
 
-TEST_F(QueuePairCommandsTest, ChangeNothingWhenOneOfTwoNewQueuesDoesNotExist) {
+TEST_F(QueuePairCommandsTest, TransitionUnknownObjectChangesNothing) {
     auto& pool = bench.make_receive_pool({});
     QueuePair& queue_pair = bench.make_queue_pair(
         {.receives = ReceiveSource::shared_queue, .shared_receive = pool.number()});
@@ -303,7 +303,7 @@ TEST_F(QueuePairCommandsTest, ChangeNothingWhenOneOfTwoNewQueuesDoesNotExist) {
     EXPECT_EQ(other.references(), 0U);
 }
 
-TEST_F(QueuePairCommandsTest, RefuseASharedReceiveQueueForAQueuePairThatHasItsOwn) {
+TEST_F(QueuePairCommandsTest, SrqForQpWithOwnRqRefused) {
     auto& pool = bench.make_receive_pool({});
     EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(
                   ready_to_send(), option<"srqn">,

@@ -37,7 +37,7 @@ protected:
     }
 };
 
-TEST_F(PoolCommandsTest, CreateAndDestroyAPool) {
+TEST_F(PoolCommandsTest, DestroyedRmpUnknown) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto number = call.out().get<"rmpn">();
@@ -49,7 +49,7 @@ TEST_F(PoolCommandsTest, CreateAndDestroyAPool) {
     EXPECT_EQ(simple<hwtab::cmd_query_rmp>(number), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(PoolCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(PoolCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.wq_type">(2); }),
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.dbr_umem_valid">(1); }),
@@ -58,7 +58,7 @@ TEST_F(PoolCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "EXCEEDS_LIMIT exceeds_capability");
 }
 
-TEST_F(PoolCommandsTest, RefuseEntriesOfImpossibleSizes) {
+TEST_F(PoolCommandsTest, CreateInvalidStrideRefused) {
     constexpr auto bad_geometry = "BAD_PARAMETER bad_ring_geometry";
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.log_wq_stride">(4); }), bad_geometry)
         << "too short for a next and a data segment";
@@ -72,14 +72,14 @@ TEST_F(PoolCommandsTest, RefuseEntriesOfImpossibleSizes) {
         << "a ring needs no links";
 }
 
-TEST_F(PoolCommandsTest, RefuseMemoryThatDoesNotFit) {
+TEST_F(PoolCommandsTest, CreateInvalidMemoryRefused) {
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.dbr_addr">(6); }),
               "BAD_PARAMETER bad_doorbell_record");
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.log_wq_sz">(7); }),
               "BAD_PARAMETER page_list_too_short");
 }
 
-TEST_F(PoolCommandsTest, RefuseObjectsThatDoNotExist) {
+TEST_F(PoolCommandsTest, CreateUnknownObjectsRefused) {
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(with_context([](auto rmp) {
@@ -89,7 +89,7 @@ TEST_F(PoolCommandsTest, RefuseObjectsThatDoNotExist) {
               "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(PoolCommandsTest, KeepTheDomainOfAPool) {
+TEST_F(PoolCommandsTest, RmpHoldsPdUntilDestroyed) {
     auto& pool = bench.make_receive_pool({});
     const auto release = [&] {
         return run<hwtab::cmd_dealloc_pd>([&](auto in) { in.template set<"pd">(bench.domain()); });
@@ -99,7 +99,7 @@ TEST_F(PoolCommandsTest, KeepTheDomainOfAPool) {
     EXPECT_EQ(release(), "OK");
 }
 
-TEST_F(PoolCommandsTest, ChangeTheLimitOfAPoolThatIsReady) {
+TEST_F(PoolCommandsTest, ModifyLimitRequiresReadyState) {
     auto& pool = bench.make_receive_pool({.limit = 1});
     bench.store32(pool.context().get<"wq.dbr_addr">(), 4); // more than any limit here
     const auto limit_of = [&] {
@@ -122,7 +122,7 @@ TEST_F(PoolCommandsTest, ChangeTheLimitOfAPoolThatIsReady) {
     EXPECT_EQ(limit_of(), 3U);
 }
 
-TEST_F(PoolCommandsTest, EndWhenEveryNumberIsTaken) {
+TEST_F(PoolCommandsTest, CreateWithoutFreeNumberFails) {
     Bench small(Bench::with_capability("log_max_rmp", 1));
     small.make_receive_pool({});
     small.make_receive_pool({});
@@ -159,7 +159,7 @@ protected:
     queues::CompletionQueue& completions = bench.make_completion_queue();
 };
 
-TEST_F(XrcReceiveCommandsTest, CreateArmAndDestroyAQueue) {
+TEST_F(XrcReceiveCommandsTest, DestroyedXrcSrqUnknown) {
     constexpr auto arm = hwtab::value<hwtab::arm_xrc_srq_op_mod, "xrc_srq">;
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
@@ -173,7 +173,7 @@ TEST_F(XrcReceiveCommandsTest, CreateArmAndDestroyAQueue) {
     EXPECT_EQ(simple<hwtab::cmd_destroy_xrc_srq>(number), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(XrcReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(XrcReceiveCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"xrc_srq_umem_valid">(1); }),
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"dbr_umem_valid">(1); }),
@@ -184,7 +184,7 @@ TEST_F(XrcReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER page_list_too_short");
 }
 
-TEST_F(XrcReceiveCommandsTest, RefuseObjectsThatDoNotExist) {
+TEST_F(XrcReceiveCommandsTest, CreateUnknownObjectsRefused) {
     constexpr auto unknown = "BAD_RESOURCE unknown_object";
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"pd">(no_object); }), unknown);
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"xrcd">(no_object); }), unknown);
@@ -192,7 +192,7 @@ TEST_F(XrcReceiveCommandsTest, RefuseObjectsThatDoNotExist) {
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 3U);
 }
 
-TEST_F(XrcReceiveCommandsTest, KeepWhatAQueueRefersTo) {
+TEST_F(XrcReceiveCommandsTest, XrcSrqHoldsObjectsUntilDestroyed) {
     const auto& queue = bench.make_xrc_receive_queue(xrc_domain, completions, 0);
     const auto release_all = [&] {
         return std::vector{
@@ -239,7 +239,7 @@ protected:
     queues::CompletionQueue& completions = bench.make_completion_queue();
 };
 
-TEST_F(ExtendedReceiveCommandsTest, CreateArmAndDestroyAQueue) {
+TEST_F(ExtendedReceiveCommandsTest, DestroyedXrqUnknown) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto number = call.out().get<"xrqn">();
@@ -269,7 +269,7 @@ TEST_F(ExtendedReceiveCommandsTest, QueryXrqReturnsTagListState) {
     EXPECT_EQ(fields.get<"tag_matching_topology_context.sw_phase_cnt">(), 1U);
 }
 
-TEST_F(ExtendedReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+TEST_F(ExtendedReceiveCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"topology">(2); }),
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"offload">(2); }),
@@ -307,7 +307,7 @@ protected:
     }
 };
 
-TEST_F(BasicReceiveCommandsTest, CreateArmAndDestroyAQueue) {
+TEST_F(BasicReceiveCommandsTest, DestroyedSrqUnknown) {
     auto call = good();
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     const auto number = call.out().get<"srqn">();
@@ -335,7 +335,7 @@ TEST_F(BasicReceiveCommandsTest, CreateArmAndDestroyAQueue) {
     EXPECT_EQ(arm(of_srq), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(BasicReceiveCommandsTest, RefuseWhatDoesNotFit) {
+TEST_F(BasicReceiveCommandsTest, CreateInvalidContextRefused) {
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"log_rq_stride">(0); }),
               "BAD_PARAMETER bad_ring_geometry");
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"dbr_addr">(1); }),
@@ -346,7 +346,7 @@ TEST_F(BasicReceiveCommandsTest, RefuseWhatDoesNotFit) {
               "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(BasicReceiveCommandsTest, NeedAnXrcDomainOnlyWithACompletionQueue) {
+TEST_F(BasicReceiveCommandsTest, CreateWithCqRequiresXrcDomain) {
     const auto completions = bench.make_completion_queue().number();
     EXPECT_EQ(with_context([&](auto srq) { srq.template set<"cqn">(completions); }),
               "BAD_RESOURCE unknown_object");

@@ -68,19 +68,19 @@ protected:
     }
 };
 
-TEST_F(RegistersTest, AreRefusedWhenTheyDoNotExist) {
+TEST_F(RegistersTest, UnknownRegisterRefused) {
     std::vector<std::byte> contents(16);
     EXPECT_EQ(access(0x1234, read_access, contents), "BAD_PARAMETER bad_register");
     EXPECT_EQ(access(hwtab::access_pmtu.id, 2, contents), "BAD_OPERATION unknown_op_mod");
 }
 
-TEST_F(RegistersTest, AreRefusedWhenTheInputIsTooShort) {
+TEST_F(RegistersTest, InputTooShortRefused) {
     std::vector<std::byte> contents(12);
     EXPECT_EQ(access(hwtab::access_pmtu.id, read_access, contents),
               "BAD_INPUT_LENGTH input_too_short");
 }
 
-TEST_F(RegistersTest, AreRefusedForPortsThatDoNotExist) {
+TEST_F(RegistersTest, UnknownPortRefused) {
     const auto of_port = [&]<const hwtab::Register & definition, const hwtab::Layout & layout>() {
         return access<definition, layout>(read_access,
                                           [](auto in) { in.template set<"local_port">(2); })
@@ -96,7 +96,7 @@ TEST_F(RegistersTest, AreRefusedForPortsThatDoNotExist) {
     EXPECT_EQ((of_port.operator()<hwtab::access_ppcnt, hwtab::ppcnt_reg>()), wrong_port);
 }
 
-TEST_F(RegistersTest, ReportReservedBitsOfWhatSoftwareWrites) {
+TEST_F(RegistersTest, WrittenReservedBitsReported) {
     access<hwtab::access_paos, hwtab::paos_reg>(write_access, [](auto in) {
         in.template set<"local_port">(1);
         in.memory()[2] = std::byte{0x80};
@@ -117,7 +117,7 @@ TEST_F(RegistersTest, PtysReturnsCapabilitiesAndOperValues) {
     EXPECT_EQ(ptys.contents().get<"ib_link_width_capability">(), 5U) << "1x and 4x";
 }
 
-TEST_F(RegistersTest, TrainTheLinkAnewWithTheRatesThatSoftwareEnables) {
+TEST_F(RegistersTest, PtysWriteRetrainsLink) {
     bring_link_up();
     const auto enable = [&](std::uint64_t widths, std::uint64_t speeds) {
         const auto result = access<hwtab::access_ptys, hwtab::ptys_reg>(write_access, [&](auto in) {
@@ -135,7 +135,7 @@ TEST_F(RegistersTest, TrainTheLinkAnewWithTheRatesThatSoftwareEnables) {
     EXPECT_EQ(enable(1, 0x80), "BAD_PARAMETER bad_register_value") << "NDR";
 }
 
-TEST_F(RegistersTest, KnowInfiniBandOnly) {
+TEST_F(RegistersTest, PtysEthernetProtocolRefused) {
     const auto ethernet = access<hwtab::access_ptys, hwtab::ptys_reg>(read_access, [](auto in) {
         in.template set<"local_port">(1);
         in.template set<"proto_mask">(4);
@@ -154,7 +154,7 @@ TEST_F(RegistersTest, PmtuAndPvlcReturnMtuAndLanes) {
     EXPECT_EQ(plib.contents().get<"ib_port">(), 1U);
 }
 
-TEST_F(RegistersTest, LeaveMtuAndLanesToTheSubnetManager) {
+TEST_F(RegistersTest, WriteMtuAndLanesRefused) {
     const auto write = [&]<const hwtab::Register & definition, const hwtab::Layout & layout>() {
         return access<definition, layout>(write_access,
                                           [](auto in) { in.template set<"local_port">(1); })
@@ -166,7 +166,7 @@ TEST_F(RegistersTest, LeaveMtuAndLanesToTheSubnetManager) {
     EXPECT_EQ((write.operator()<hwtab::access_plib, hwtab::plib_reg>()), refused);
 }
 
-TEST_F(RegistersTest, TakeTheLinkDownAndUp) {
+TEST_F(RegistersTest, PaosSetsLinkDownAndUp) {
     bring_link_up();
     const auto set = [&](std::uint64_t status, bool enable) {
         const auto result = access<hwtab::access_paos, hwtab::paos_reg>(write_access, [&](auto in) {
@@ -192,7 +192,7 @@ TEST_F(RegistersTest, TakeTheLinkDownAndUp) {
     EXPECT_TRUE(is_up());
 }
 
-TEST_F(RegistersTest, ShareTheCapabilityMaskWithTheAttributesOfThePort) {
+TEST_F(RegistersTest, PcapWriteChangesPortCapabilityMask) {
     const auto changeable = fabric::HcaPort::changeable_capabilities();
     const std::uint32_t fixed = port->capability_mask() & ~changeable;
     access<hwtab::access_pcap, hwtab::pcap_reg>(write_access, [&](auto in) {
@@ -220,7 +220,7 @@ protected:
         hwtab::value<hwtab::ppcnt_group, "infiniband_extended_port">;
 };
 
-TEST_F(CounterRegisterTest, StopsAtTheHighestValueOfAField) {
+TEST_F(CounterRegisterTest, CounterBeyondFieldSaturates) {
     port->port().counters().symbol_errors = 0x12345;
     port->port().counters().link_downed = 3;
     const auto ppcnt = read_group(port_group);
@@ -231,7 +231,7 @@ TEST_F(CounterRegisterTest, StopsAtTheHighestValueOfAField) {
     EXPECT_EQ(group.get<"link_downed_counter">(), 3U);
 }
 
-TEST_F(CounterRegisterTest, CountsDataInUnitsOfFourBytes) {
+TEST_F(CounterRegisterTest, DataCountedInUnitsOfFourBytes) {
     port->port().counters().transmit_bytes = 0x5'0000'0008;
     port->port().counters().transmit_packets = 9;
     const auto ppcnt = read_group(extended_group);
@@ -242,19 +242,19 @@ TEST_F(CounterRegisterTest, CountsDataInUnitsOfFourBytes) {
     EXPECT_EQ(group.get<"port_xmit_pkts_low">(), 9U);
 }
 
-TEST_F(CounterRegisterTest, StartsAnewWhenItIsCleared) {
+TEST_F(CounterRegisterTest, ReadWithClearResetsCounters) {
     port->port().counters().symbol_errors = 5;
     read_group(port_group, true);
     EXPECT_EQ(port->counters().symbol_errors, 0U);
 }
 
-TEST_F(CounterRegisterTest, HasNoCountersOfEthernet) {
+TEST_F(CounterRegisterTest, EthernetGroupRefused) {
     EXPECT_EQ(read_group(0).outcome, "BAD_PARAMETER bad_register_value");
 }
 
 // --- NODE_DESC -----------------------------------------------------------------------------------
 
-TEST_F(RegistersTest, KeepTheDescriptionOfTheNode) {
+TEST_F(RegistersTest, NodeDescriptionReadBackAsWritten) {
     std::vector<std::byte> text(64);
     const std::string_view wanted = "a node";
     std::ranges::transform(wanted, text.begin(), [](char c) { return std::byte(c); });
@@ -266,7 +266,7 @@ TEST_F(RegistersTest, KeepTheDescriptionOfTheNode) {
     EXPECT_EQ(text[6], std::byte{0});
 }
 
-TEST_F(RegistersTest, TakeADescriptionThatFillsItsField) {
+TEST_F(RegistersTest, NodeDescriptionOfFullLengthAccepted) {
     std::vector<std::byte> text(64, std::byte{'x'});
     EXPECT_EQ(access(hwtab::access_node_desc.id, write_access, text), "OK");
     EXPECT_EQ(port->node_description(), std::string(64, 'x'));

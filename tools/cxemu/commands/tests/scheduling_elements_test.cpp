@@ -96,7 +96,7 @@ protected:
     }
 };
 
-TEST_F(SchedulingElementsTest, FormATreeThatIsTakenDownFromBelow) {
+TEST_F(SchedulingElementsTest, DestroyParentBeforeChildRefused) {
     const auto root = create({});
     const auto inner = create({.type = node, .parent = root, .selection = 1, .share = 10});
     const auto leaf = create({.type = tsar_group, .parent = inner, .selection = 2, .limit = 40});
@@ -109,7 +109,7 @@ TEST_F(SchedulingElementsTest, FormATreeThatIsTakenDownFromBelow) {
     EXPECT_EQ(destroy(root), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(SchedulingElementsTest, ChangeWhatIsSelected) {
+TEST_F(SchedulingElementsTest, ModifyUnselectedFieldsUnchanged) {
     const auto root = create({});
     const auto inner =
         create({.type = node, .parent = root, .selection = 3, .share = 2, .limit = 10});
@@ -141,7 +141,7 @@ TEST_F(SchedulingElementsTest, InvalidElementsRefused) {
     EXPECT_EQ(outcome(bench.run(header_only)), "BAD_INPUT_LENGTH input_too_short");
 }
 
-TEST_F(SchedulingElementsTest, GoThoughQueuePairsBelongToThem) {
+TEST_F(SchedulingElementsTest, DestroyElementOfQpSucceeds) {
     const auto root = create({});
     const auto leaf = create({.type = tsar_group, .parent = root});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
@@ -152,7 +152,7 @@ TEST_F(SchedulingElementsTest, GoThoughQueuePairsBelongToThem) {
     EXPECT_EQ(schedule(pair, 0, 0), "OK");
 }
 
-TEST_F(SchedulingElementsTest, TakeQueuePairsOnlyAsGroups) {
+TEST_F(SchedulingElementsTest, QpRequiresTsarGroup) {
     const auto root = create({});
     const auto leaf = create({.type = tsar_group, .parent = root});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
@@ -164,7 +164,7 @@ TEST_F(SchedulingElementsTest, TakeQueuePairsOnlyAsGroups) {
         << "it sends no responses";
 }
 
-TEST_F(SchedulingElementsTest, AreLeftWhenAQueuePairIsReset) {
+TEST_F(SchedulingElementsTest, QpResetReleasesElement) {
     const auto leaf = create({.type = tsar_group, .parent = create({})});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
     ASSERT_EQ(schedule(pair, leaf, 0), "OK");
@@ -173,7 +173,7 @@ TEST_F(SchedulingElementsTest, AreLeftWhenAQueuePairIsReset) {
     EXPECT_EQ(element(leaf).references(), 0U);
 }
 
-TEST_F(SchedulingElementsTest, ArePromisedByThePageOfQualityOfService) {
+TEST_F(SchedulingElementsTest, QosPageReportsScheduling) {
     const auto page =
         bench.hca().capabilities().bytes(hca::CapabilityPage::quality_of_service, false);
     EXPECT_EQ(hwtab::read_bits(page.data(), 0x21, 1), 1U) << "nic_qp_scheduling";

@@ -27,14 +27,14 @@ constexpr std::array needed{
     // PD, UAR, XRCD, UCTX, UMEM.
     0x800, 0x801, 0x802, 0x803, 0x80e, 0x80f, 0x816, 0x817, 0xa04, 0xa06, 0xa08, 0xa0a};
 
-TEST(CommandTable, HasEveryCommandThatVerbsNeed) {
+TEST(CommandTable, CommandsNeededByVerbsFound) {
     const auto table = all_commands();
     for (const int opcode : needed)
         EXPECT_NE(table.find(static_cast<std::uint16_t>(opcode)), nullptr)
             << fmt::format("{:#x}", opcode);
 }
 
-TEST(CommandTable, HasEachCommandInOneSubjectOnly) {
+TEST(CommandTable, CommandInOneSubjectOnly) {
     std::set<std::uint16_t> seen;
     for (const auto subject :
          {device_commands, object_commands, event_commands, completion_queue_commands,

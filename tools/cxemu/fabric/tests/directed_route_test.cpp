@@ -66,7 +66,7 @@ TEST(DirectedRoute, PathThroughInvalidPortDiscarded) {
     }
 }
 
-TEST(DirectedRoute, HopPointerBeyondThePathIsDiscarded) {
+TEST(DirectedRoute, HopPointerBeyondPathDiscarded) {
     Mad mad = request({1, 2});
     DirectedSmp(mad).set<"hop_pointer">(4);
     EXPECT_EQ(receive_step(mad, switch_node(1)).action, Action::discard);
@@ -76,7 +76,7 @@ TEST(DirectedRoute, HopPointerBeyondThePathIsDiscarded) {
     EXPECT_EQ(send_step(mad, adapter).action, Action::discard);
 }
 
-TEST(DirectedRoute, PathLongerThanTheDatagramHoldsIsDiscarded) {
+TEST(DirectedRoute, PathLongerThanMadDiscarded) {
     Mad mad = request({1});
     for (const int count : {64, 255}) {
         DirectedSmp(mad).set<"hop_count">(static_cast<std::uint64_t>(count));
@@ -86,7 +86,7 @@ TEST(DirectedRoute, PathLongerThanTheDatagramHoldsIsDiscarded) {
     }
 }
 
-TEST(DirectedRoute, LidRoutedPartMayFollowAtASwitchOnly) {
+TEST(DirectedRoute, LidRoutedPartRequiresSwitch) {
     Mad mad = request({1});
     DirectedSmp(mad).set<"dr_dlid">(42);
     send_step(mad, adapter);
@@ -108,7 +108,7 @@ TEST(DirectedRoute, ReturnPathMayEndLidRouted) {
     EXPECT_EQ(step.lid, 17);
 }
 
-TEST(DirectedRoute, PathWithoutHopsStaysAtTheNode) {
+TEST(DirectedRoute, PathWithoutHopsDelivered) {
     Mad mad = request({});
     EXPECT_EQ(send_step(mad, adapter).action, Action::deliver);
 }

@@ -151,7 +151,7 @@ struct FabricTest : ::testing::Test {
 
 // --- Bringing a fabric up ------------------------------------------------------------------------
 
-TEST_F(FabricTest, SubnetManagerDiscoversTheFabricByDirectedRoute) {
+TEST_F(FabricTest, DirectedRouteDiscoversFabric) {
     const auto own = get(attribute<"node_info">, {});
     ASSERT_TRUE(own);
     EXPECT_EQ(data_of<hwtab::node_info>(*own).get<"node_guid">(), ports[0]->node_guid());
@@ -182,7 +182,7 @@ TEST_F(FabricTest, PathMayReturnAtSwitch) {
     EXPECT_EQ(ConstDirectedSmp(*returned).bytes<"return_path">()[1], std::byte{1});
 }
 
-TEST_F(FabricTest, PortStatesOfTheSwitchAreThoseOfItsLinks) {
+TEST_F(FabricTest, SwitchPortStatesFollowLinks) {
     const auto state = [&](std::uint32_t number) {
         const auto response = get(attribute<"port_info">, {1}, number);
         return data_of<hwtab::port_info>(*response).get<"port_state">();
@@ -193,7 +193,7 @@ TEST_F(FabricTest, PortStatesOfTheSwitchAreThoseOfItsLinks) {
     EXPECT_EQ(status_of(*get(attribute<"port_info">, {1}, 5)), code(MadStatus::invalid_field));
 }
 
-TEST_F(FabricTest, SubnetManagerBringsTheFabricUpAndDataFlows) {
+TEST_F(FabricTest, FabricBroughtUpCarriesData) {
     bring_up();
     for (const HcaPort* port : ports)
         EXPECT_EQ(port->state(), PortState::active);
@@ -237,7 +237,7 @@ TEST_F(FabricTest, DirectedRouteMayContinueByLid) {
     EXPECT_EQ(ConstDirectedSmp(*response).get<"hop_pointer">(), 1U);
 }
 
-TEST_F(FabricTest, DirectedRouteMayBeginBehindALid) {
+TEST_F(FabricTest, DirectedRouteMayBeginByLid) {
     bring_up();
     forget_arrivals();
     Mad request = make_directed(MadMethod::get, attribute<"node_info">, {2});
@@ -263,7 +263,7 @@ TEST_F(FabricTest, DirectedPartHasPermissiveLids) {
 
 // --- Data ----------------------------------------------------------------------------------------
 
-TEST_F(FabricTest, NoDataPassesBeforeThePortsAreActive) {
+TEST_F(FabricTest, DataBeforePortsActiveDiscarded) {
     set_lid({}, 1);
     set_lid({1, 2}, 2);
     program_linear({{1, 1}, {2, 2}});
@@ -278,7 +278,7 @@ TEST_F(FabricTest, PortWithoutLidSendsNoData) {
     EXPECT_EQ(ports[0]->counters().transmit_discards, 1U);
 }
 
-TEST_F(FabricTest, DataMakesAnArmedPortActive) {
+TEST_F(FabricTest, DataReceivedActivatesArmedPort) {
     set_lid({}, 1);
     set_lid({1, 2}, 2);
     program_linear({{1, 1}, {2, 2}});
@@ -294,7 +294,7 @@ TEST_F(FabricTest, DataMakesAnArmedPortActive) {
     EXPECT_EQ(clients[1].arrivals.size(), 1U);
 }
 
-TEST_F(FabricTest, MulticastReachesTheMembersButNotTheSender) {
+TEST_F(FabricTest, MulticastReachesMembersExceptSender) {
     bring_up();
     program_multicast(4, 0b1110); // ports 1, 2, 3
     forget_arrivals();
@@ -309,7 +309,7 @@ TEST_F(FabricTest, MulticastReachesTheMembersButNotTheSender) {
     EXPECT_EQ(clients[1].arrivals.size(), 1U) << "a group without members";
 }
 
-TEST_F(FabricTest, PacketsWithoutRouteAreCountedAtThePortTheyCameFrom) {
+TEST_F(FabricTest, UnroutedPacketCountedAtIngressPort) {
     bring_up();
     ports[0]->send(make_datagram(1, 5, 5));
     ports[0]->send(make_datagram(1, 0x4000, 5));
@@ -317,14 +317,14 @@ TEST_F(FabricTest, PacketsWithoutRouteAreCountedAtThePortTheyCameFrom) {
     EXPECT_EQ(central().port(1).counters().receive_switch_relay_errors, 2U);
 }
 
-TEST_F(FabricTest, PacketAboveTheMtuIsNotSent) {
+TEST_F(FabricTest, PacketAboveMtuNotSent) {
     bring_up();
     set_port({}, 0, [](auto info) { info.template set<"neighbor_mtu">(1); });
     EXPECT_TRUE(ports[0]->send(make_datagram(1, 2, 5, 256)));
     EXPECT_FALSE(ports[0]->send(make_datagram(1, 2, 5, 512)));
 }
 
-TEST_F(FabricTest, SwitchMapsServiceLevelsToLanesByInputAndOutput) {
+TEST_F(FabricTest, SwitchMapsSlToVlByPorts) {
     bring_up();
     ask(MadMethod::set, attribute<"sl_to_vl_table">, {1}, (1U << 8U) | 2U, [](Mad& request) {
         data_of<hwtab::sl_to_vl_mapping_table>(request).set<"sl3_to_vl">(2);
@@ -395,7 +395,7 @@ TEST_F(FabricTest, OwnLidLoopedBackWithoutLink) {
     EXPECT_EQ(ports[0]->traffic().loopback.packets, 1U);
 }
 
-TEST_F(FabricTest, DamagedPacketIsCountedAndDropped) {
+TEST_F(FabricTest, DamagedPacketCountedAndDropped) {
     bring_up();
     forget_arrivals();
     fabric.find_link("hca1/1")->set_filter([](Link& link, LinkDirection direction, Packet packet) {
@@ -408,7 +408,7 @@ TEST_F(FabricTest, DamagedPacketIsCountedAndDropped) {
     EXPECT_EQ(ports[1]->counters().receive_errors, 1U);
 }
 
-TEST_F(FabricTest, CountersOfBothEndsOfALinkAgree) {
+TEST_F(FabricTest, CountersOfLinkEndsAgree) {
     bring_up();
     const PortCounters before = ports[0]->counters();
     ports[0]->send(make_datagram(1, 2, 5, 100));
@@ -460,7 +460,7 @@ TEST_F(FabricTest, PerformanceRequestHandledByPort) {
     }
 }
 
-TEST_F(FabricTest, PerformanceRequestWithWrongQKeyIsAViolation) {
+TEST_F(FabricTest, PerformanceRequestWrongQKeyCountedAsViolation) {
     bring_up();
     const auto before = ports[1]->statistics().agent_responses;
     const Mad request = make_pma(MadMethod::get, pma_attribute<"port_counters">);
@@ -496,7 +496,7 @@ TEST_F(FabricTest, SwitchRespondsToPerformanceRequest) {
     EXPECT_FALSE(clients[0].take_mad()) << "wrong Q_Key";
 }
 
-TEST_F(FabricTest, PacketOnLane15ForAnotherQueuePairIsDropped) {
+TEST_F(FabricTest, PacketOnLane15ForOtherQpDropped) {
     bring_up();
     forget_arrivals();
     const auto before = ports[1]->statistics().dropped_malformed;
@@ -532,7 +532,7 @@ TEST_F(FabricTest, SwitchLinkStateChangeSendsTrap) {
     EXPECT_EQ(data_of<hwtab::switch_info>(*info).get<"port_state_change">(), 1U);
 }
 
-TEST_F(FabricTest, TrapOfTheSwitchIsRepeatedUntilItIsStopped) {
+TEST_F(FabricTest, SwitchTrapRepeatedUntilRepressed) {
     bring_up();
     forget_arrivals();
     fabric.find_link("hca2/1")->set_plugged(false);
@@ -548,7 +548,7 @@ TEST_F(FabricTest, TrapOfTheSwitchIsRepeatedUntilItIsStopped) {
     EXPECT_FALSE(clients[0].take_mad());
 }
 
-TEST_F(FabricTest, ChangesByTheManagerItselfAreNotReported) {
+TEST_F(FabricTest, ManagerChangesSendNoTrap) {
     bring_up();
     forget_arrivals();
     time.advance(seconds(10));
@@ -564,13 +564,13 @@ TEST_F(FabricTest, AddBeyondSwitchPortsRefused) {
     EXPECT_EQ(refused.error(), "hca4/1 cannot be connected: all 4 ports of switch0 are in use");
 }
 
-TEST_F(FabricTest, LinksAreFoundByTheirNameAndByThatOfTheHcaPort) {
+TEST_F(FabricTest, LinksFoundByLinkOrPortName) {
     EXPECT_NE(fabric.find_link("hca1/1 - switch0/2"), nullptr);
     EXPECT_EQ(fabric.find_link("hca1/1"), fabric.find_link("hca1/1 - switch0/2"));
     EXPECT_EQ(fabric.find_link("hca9/1"), nullptr);
 }
 
-TEST_F(FabricTest, TapsSeeEveryPacketOnEveryLink) {
+TEST_F(FabricTest, TapsGetEveryPacketOfEveryLink) {
     bring_up();
     std::map<std::string, int> seen;
     fabric.add_tap([&](const Link& link, LinkDirection, const Packet&) { ++seen[link.name()]; });

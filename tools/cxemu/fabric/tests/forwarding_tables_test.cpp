@@ -38,11 +38,11 @@ struct ForwardingTest : ::testing::Test {
 
 using Ports = std::vector<std::uint8_t>;
 
-TEST_F(ForwardingTest, DropsUnicastUntilTheTablesAreWritten) {
+TEST_F(ForwardingTest, UnicastWithoutEntryDropped) {
     EXPECT_FALSE(tables.linear(1));
 }
 
-TEST_F(ForwardingTest, ForwardsUnicastUpToTheTop) {
+TEST_F(ForwardingTest, UnicastAboveTopDropped) {
     tables.linear_entries(0)[5] = std::byte{3};
     tables.linear_entries(0)[6] = std::byte{4};
     EXPECT_TRUE(set_info([](auto info) { info.template set<"linear_fdb_top">(5); }));
@@ -83,12 +83,12 @@ TEST_F(ForwardingTest, MaskBitsOfInvalidPortsIgnored) {
               0x1fU);
 }
 
-TEST_F(ForwardingTest, DropsUnknownMulticastByDefault) {
+TEST_F(ForwardingTest, UnknownMulticastDropped) {
     EXPECT_EQ(multicast(0xc001, 1), Ports{});
     EXPECT_EQ(multicast(0xfff0, 1), Ports{}) << "beyond the table";
 }
 
-TEST_F(ForwardingTest, SendsUnknownMulticastToTheDefaultPorts) {
+TEST_F(ForwardingTest, UnknownMulticastSentToDefaultPorts) {
     EXPECT_TRUE(set_info([](auto info) {
         info.template set<"default_multicast_primary_port">(4);
         info.template set<"default_multicast_not_primary_port">(6);

@@ -73,7 +73,7 @@ TEST_F(LinkTest, TrainingRequiresPollingAndNoDisabledEndpoint) {
     EXPECT_FALSE(comes_up(Training::off, Training::polling));
 }
 
-TEST_F(LinkTest, DeliversInOrderAndNeverFromWithinSend) {
+TEST_F(LinkTest, DeliveryInOrderAfterSendReturns) {
     time.settle();
     EXPECT_TRUE(link->send(first, packet_of(1)));
     EXPECT_TRUE(link->send(first, packet_of(2)));
@@ -155,7 +155,7 @@ TEST(LinkRate, PortInfoAndRegisterCodingsAreConverted) {
     EXPECT_EQ(speeds_from_port_info_extended(0x8), mask_of(LaneSpeed::ndr));
 }
 
-TEST(LinkRate, DataRatesAreThoseOfTheStandard) {
+TEST(LinkRate, DataRatesMatchSpecification) {
     EXPECT_EQ(data_rate({.width = LinkWidth::x4, .speed = LaneSpeed::sdr}), 80U);
     EXPECT_EQ(data_rate({.width = LinkWidth::x4, .speed = LaneSpeed::edr}), 1000U);
     EXPECT_EQ(data_rate({.width = LinkWidth::x4, .speed = LaneSpeed::ndr}), 4000U);

@@ -106,7 +106,7 @@ std::uint32_t crc_by_definition(std::span<const std::byte> data, unsigned width,
 
 // --- Checksums -----------------------------------------------------------------------------------
 
-TEST(Crc, InvariantCrcOfTheSpecificationsSamplePacket) {
+TEST(Crc, IcrcOfSpecificationSampleMatches) {
     // Example of the InfiniBand specification: local packet, RDMA write only, 14 bytes.
     const auto packet =
         bytes_of({0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00,
@@ -116,7 +116,7 @@ TEST(Crc, InvariantCrcOfTheSpecificationsSamplePacket) {
     EXPECT_EQ(invariant_crc(packet), 0x5ab7'2596U);
 }
 
-TEST(Crc, VariantCrcAgreesWithItsDefinitionAtEveryLength) {
+TEST(Crc, VcrcMatchesDefinitionAtEveryLength) {
     const auto bytes = counting_bytes(100);
     for (std::size_t length = 0; length <= bytes.size(); ++length) {
         const auto data = std::span(bytes).first(length);
@@ -124,14 +124,14 @@ TEST(Crc, VariantCrcAgreesWithItsDefinitionAtEveryLength) {
     }
 }
 
-TEST(Crc, Crc32AgreesWithItsDefinitionInOnePieceAndInTwo) {
+TEST(Crc, Crc32MatchesDefinitionInOneOrTwoCalls) {
     const auto bytes = counting_bytes(300);
     const std::uint32_t expected = crc_by_definition(bytes, 32, 0x04c1'1db7);
     EXPECT_EQ(crc32(0, bytes), expected);
     EXPECT_EQ(crc32(crc32(0, std::span(bytes).first(77)), std::span(bytes).subspan(77)), expected);
 }
 
-TEST(Crc, InvariantCrcOfALocalPacketCoversTheLrhButNotItsVirtualLane) {
+TEST(Crc, LocalIcrcCoversLrhExceptVl) {
     Packet packet = build(datagram_headers(), counting_bytes(20));
     const auto covered = packet.bytes().first(packet.size() - icrc_size - vcrc_size);
     const std::uint32_t crc = invariant_crc(covered);
@@ -142,7 +142,7 @@ TEST(Crc, InvariantCrcOfALocalPacketCoversTheLrhButNotItsVirtualLane) {
     EXPECT_NE(invariant_crc(covered), crc);
 }
 
-TEST(Crc, InvariantCrcOfAGlobalPacketLeavesOutWhatRoutersChange) {
+TEST(Crc, GlobalIcrcExcludesFieldsChangedByRouters) {
     PacketHeaders headers = datagram_headers();
     headers.global = some_global_route();
     Packet packet = build(headers, counting_bytes(20));
@@ -160,7 +160,7 @@ TEST(Crc, InvariantCrcOfAGlobalPacketLeavesOutWhatRoutersChange) {
     EXPECT_NE(invariant_crc(covered), crc);
 }
 
-TEST(Crc, InvariantCrcLeavesOutTheReservedByteBeforeTheQueuePair) {
+TEST(Crc, IcrcExcludesReservedByteOfBth) {
     Packet packet = build(datagram_headers(), counting_bytes(4));
     const auto covered = packet.bytes().first(packet.size() - icrc_size - vcrc_size);
     const std::uint32_t crc = invariant_crc(covered);
@@ -172,7 +172,7 @@ TEST(Crc, InvariantCrcLeavesOutTheReservedByteBeforeTheQueuePair) {
 
 // --- Round trips ---------------------------------------------------------------------------------
 
-TEST(Packet, EveryOpcodeComesBackAsItWasBuiltWithAndWithoutGrh) {
+TEST(Packet, EveryOpcodeParsesAsBuilt) {
     int seen = 0;
     for (int code = 0; code < 256; ++code) {
         if (!extended_headers(static_cast<std::uint8_t>(code)))
@@ -192,7 +192,7 @@ TEST(Packet, EveryOpcodeComesBackAsItWasBuiltWithAndWithoutGrh) {
     EXPECT_GT(seen, 80);
 }
 
-TEST(Packet, PaddingFillsTheLastWordAndIsNotPayload) {
+TEST(Packet, PaddingAlignsPacketAndIsNotPayload) {
     for (std::size_t size = 0; size < 9; ++size) {
         const auto payload = counting_bytes(size);
         const Packet packet = build(datagram_headers(), payload);
@@ -212,7 +212,7 @@ TEST(Packet, LongestPayloadFits) {
     EXPECT_EQ(parsed->payload.size(), max_payload);
 }
 
-TEST(Packet, HeadersAreThoseOfTheSpecification) {
+TEST(Packet, HeadersMatchSpecification) {
     const ExtendedHeaders ud = *extended_headers(opcode<"ud_send_only_with_immediate">);
     EXPECT_TRUE(ud.deth && ud.immdt);
     EXPECT_EQ(ud.size(), 12U);
@@ -232,7 +232,7 @@ TEST(Packet, ReservedOpcodesHaveNoHeaders) {
         EXPECT_FALSE(extended_headers(static_cast<std::uint8_t>(code))) << code;
 }
 
-TEST(Packet, AnotherVirtualLaneKeepsTheInvariantCrc) {
+TEST(Packet, SetVirtualLaneKeepsIcrcValid) {
     Packet packet = build(datagram_headers(), counting_bytes(10));
     set_virtual_lane(packet, 7);
     const auto parsed = parse(packet.bytes());
@@ -240,7 +240,7 @@ TEST(Packet, AnotherVirtualLaneKeepsTheInvariantCrc) {
     EXPECT_EQ(parsed->headers.local.vl, 7);
 }
 
-TEST(Packet, SwitchReadsThePKeyWithAndWithoutGrh) {
+TEST(Packet, PKeyPeekedWithOrWithoutGrh) {
     PacketHeaders headers = datagram_headers();
     EXPECT_EQ(peek_p_key(build(headers, {})), 0x8001);
     headers.global = some_global_route();
@@ -282,7 +282,7 @@ ParseError error_after(Change change, PacketHeaders headers = datagram_headers()
     return parsed ? ParseError{} : parsed.error();
 }
 
-TEST(Packet, RefusesEveryTruncation) {
+TEST(Packet, TruncatedPacketRefused) {
     PacketHeaders headers = headers_for(opcode<"rc_rdma_write_only_with_immediate">, true);
     const Packet packet = build(headers, counting_bytes(33));
     for (std::size_t length = 0; length < packet.size(); ++length)
@@ -301,7 +301,7 @@ ParseError error_of_consistent_cut(const Packet& whole, std::size_t size) {
     return parsed ? ParseError{} : parsed.error();
 }
 
-TEST(Packet, RefusesHeadersThatDoNotFitIntoTheLengthThatTheLrhStates) {
+TEST(Packet, HeadersBeyondLrhLengthRefused) {
     const Packet packet =
         build(headers_for(opcode<"rc_rdma_write_only_with_immediate">, false), counting_bytes(8));
     const std::size_t headers = 8 + 12 + 20;
@@ -320,7 +320,7 @@ TEST(Packet, CorruptedByteRefused) {
     }
 }
 
-TEST(Packet, RefusesAWrongInvariantCrcBehindARightVariantCrc) {
+TEST(Packet, WrongIcrcWithValidVcrcRefused) {
     Packet packet = build(datagram_headers(), counting_bytes(12));
     const std::size_t position = packet.size() - vcrc_size - icrc_size;
     packet.bytes()[position] ^= std::byte{1};
@@ -331,7 +331,7 @@ TEST(Packet, RefusesAWrongInvariantCrcBehindARightVariantCrc) {
     EXPECT_EQ(parsed.error(), ParseError::bad_invariant_crc);
 }
 
-TEST(Packet, NamesTheFieldOfTheLocalRouteThatIsWrong) {
+TEST(Packet, InvalidLrhFieldNamed) {
     using Lrh = hwtab::View<hwtab::lrh>;
     EXPECT_EQ(error_after([](Packet& p) { Lrh(p.bytes()).set<"pkt_len">(3); }),
               ParseError::bad_length);
@@ -346,7 +346,7 @@ TEST(Packet, NamesTheFieldOfTheLocalRouteThatIsWrong) {
     EXPECT_EQ(error_after([](Packet& p) { Lrh(p.bytes()).set<"lnh">(1); }), ParseError::raw_packet);
 }
 
-TEST(Packet, NamesTheFieldOfTheGlobalRouteThatIsWrong) {
+TEST(Packet, InvalidGrhFieldNamed) {
     PacketHeaders headers = datagram_headers();
     headers.global = some_global_route();
     const auto grh = [](Packet& p) {
@@ -362,7 +362,7 @@ TEST(Packet, NamesTheFieldOfTheGlobalRouteThatIsWrong) {
     EXPECT_EQ(error_after([](Packet&) {}, headers), ParseError::grh_on_management_vl);
 }
 
-TEST(Packet, NamesTheFieldOfTheTransportHeaderThatIsWrong) {
+TEST(Packet, InvalidBthFieldNamed) {
     const auto bth = [](Packet& p) {
         return hwtab::View<hwtab::bth>(p.bytes().subspan(hwtab::lrh.size));
     };
@@ -372,7 +372,7 @@ TEST(Packet, NamesTheFieldOfTheTransportHeaderThatIsWrong) {
               ParseError::unknown_opcode);
 }
 
-TEST(Packet, RefusesMorePaddingThanPayload) {
+TEST(Packet, PaddingBeyondPayloadRefused) {
     Packet packet = build(datagram_headers(), {});
     hwtab::View<hwtab::bth>(packet.bytes().subspan(hwtab::lrh.size)).set<"pad_cnt">(1);
     renew_crcs(packet);
@@ -399,7 +399,7 @@ TEST(Packet, RandomBytesRefused) {
     }
 }
 
-TEST(PKey, MatchesWithinAPartitionUnlessBothAreLimitedMembers) {
+TEST(PKey, SamePartitionMatchesUnlessBothLimited) {
     EXPECT_TRUE(p_keys_match(0xffff, 0x7fff));
     EXPECT_TRUE(p_keys_match(0x8001, 0x8001));
     EXPECT_FALSE(p_keys_match(0x0001, 0x0001));

@@ -53,7 +53,7 @@ struct PerformanceAgentTest : ::testing::Test {
     }
 };
 
-TEST_F(PerformanceAgentTest, CountsDataInWords) {
+TEST_F(PerformanceAgentTest, DataCountedInWords) {
     node.ports[1].transmit_bytes = 4000;
     node.ports[1].transmit_packets = 3;
     EXPECT_EQ(counter<"port_xmit_data">(), 1000U);
@@ -61,7 +61,7 @@ TEST_F(PerformanceAgentTest, CountsDataInWords) {
     EXPECT_EQ(counter<"port_xmit_data">(2), 0U);
 }
 
-TEST_F(PerformanceAgentTest, CountersStopAtTheirHighestValue) {
+TEST_F(PerformanceAgentTest, CountersSaturateAtFieldMaximum) {
     PortCounters& counters = node.ports[1];
     counters.symbol_errors = 0x1'0000;
     counters.link_downed = 0x100;
@@ -79,7 +79,7 @@ TEST_F(PerformanceAgentTest, CountersStopAtTheirHighestValue) {
     EXPECT_EQ(counter<"symbol_error_counter">(), 0xfffeU);
 }
 
-TEST_F(PerformanceAgentTest, SetChangesOnlyTheSelectedCounters) {
+TEST_F(PerformanceAgentTest, SetChangesSelectedCountersOnly) {
     node.ports[1].symbol_errors = 5;
     node.ports[1].transmit_packets = 6;
     node.ports[1].transmit_wait = 7;
@@ -93,7 +93,7 @@ TEST_F(PerformanceAgentTest, SetChangesOnlyTheSelectedCounters) {
     EXPECT_EQ(counter<"port_xmit_wait">(), 0U);
 }
 
-TEST_F(PerformanceAgentTest, SetWritesTheGivenValue) {
+TEST_F(PerformanceAgentTest, SetWritesCounterValue) {
     agent.process(request<hwtab::port_counters>(
         MadMethod::set, pma_attribute<"port_counters">, [](auto data) {
             data.template set<"port_select">(2);

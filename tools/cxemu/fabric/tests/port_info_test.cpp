@@ -51,7 +51,7 @@ struct PortInfoTest : ::testing::Test {
     }
 };
 
-TEST_F(PortInfoTest, TrainedPortIsInInitAtNegotiatedRate) {
+TEST_F(PortInfoTest, TrainedPortInitAtNegotiatedRate) {
     EXPECT_EQ(value<"port_state">(), 2U);
     EXPECT_EQ(value<"port_physical_state">(), 5U);
     EXPECT_EQ(value<"link_width_active">(), 2U) << "4x";
@@ -60,7 +60,7 @@ TEST_F(PortInfoTest, TrainedPortIsInInitAtNegotiatedRate) {
     EXPECT_TRUE(client.saw(PortEvent::initialized));
 }
 
-TEST_F(PortInfoTest, GoesToActiveThroughArmedOnly) {
+TEST_F(PortInfoTest, ActiveReachedThroughArmedOnly) {
     expect_refused(status_of_set<"port_state">(4));
     EXPECT_EQ(port.state(), PortState::init);
     EXPECT_EQ(status_of_set<"port_state">(3), 0U);
@@ -95,7 +95,7 @@ TEST_F(PortInfoTest, SetDownRetrainsLink) {
     EXPECT_EQ(port.counters().link_downed, 1U);
 }
 
-TEST_F(PortInfoTest, DisabledPortStaysDownUntilItPollsAgain) {
+TEST_F(PortInfoTest, DisabledPortDownUntilPolling) {
     EXPECT_EQ(status_of_set<"port_physical_state">(3), 0U);
     time.settle();
     EXPECT_EQ(port.state(), PortState::down);
@@ -105,13 +105,13 @@ TEST_F(PortInfoTest, DisabledPortStaysDownUntilItPollsAgain) {
     EXPECT_EQ(port.state(), PortState::init);
 }
 
-TEST_F(PortInfoTest, SleepingPortWakesWhenItsNeighborPolls) {
+TEST_F(PortInfoTest, SleepingPortWakesWhenNeighborPolls) {
     EXPECT_EQ(status_of_set<"port_physical_state">(1), 0U);
     time.settle();
     EXPECT_EQ(port.state(), PortState::init) << "the switch polls";
 }
 
-TEST_F(PortInfoTest, RefusesAPhysicalStateTogetherWithAnotherStateThanDown) {
+TEST_F(PortInfoTest, PhysicalStateWithStateOtherThanDownRefused) {
     const Mad response = set([](auto info) {
         info.template set<"port_state">(3);
         info.template set<"port_physical_state">(2);
@@ -185,7 +185,7 @@ TEST_F(PortInfoTest, NewPrefixChangesAllGids) {
     EXPECT_TRUE(port.has_gid(Gid(default_gid_prefix, port.port_guid()))) << "still accepted";
 }
 
-TEST_F(PortInfoTest, TakesMtuAndLanesWithinTheCapabilities) {
+TEST_F(PortInfoTest, MtuAndLanesBeyondCapabilityRefused) {
     EXPECT_EQ(status_of_set<"neighbor_mtu">(5), 0U);
     EXPECT_EQ(port.mtu(), 4096U);
     expect_refused(status_of_set<"neighbor_mtu">(0));
@@ -197,7 +197,7 @@ TEST_F(PortInfoTest, TakesMtuAndLanesWithinTheCapabilities) {
     expect_refused(status_of_set<"operational_vls">(4));
 }
 
-TEST_F(PortInfoTest, EnabledRatesCountFromTheNextTrainingOn) {
+TEST_F(PortInfoTest, EnabledRatesUsedByNextTraining) {
     EXPECT_EQ(status_of_set<"link_width_enabled">(1), 0U);
     EXPECT_EQ(status_of_set<"link_speed_ext_enabled">(30), 0U) << "no extended speeds";
     EXPECT_EQ(value<"link_width_active">(), 2U);
@@ -219,7 +219,7 @@ TEST_F(PortInfoTest, SpecialValuesEnableEverythingOrNothingNew) {
     EXPECT_EQ(value<"link_speed_ext_enabled">(), 3U);
 }
 
-TEST_F(PortInfoTest, RefusesRatesThatThePortDoesNotSupport) {
+TEST_F(PortInfoTest, UnsupportedRatesRefused) {
     expect_refused(status_of_set<"link_width_enabled">(8));
     expect_refused(status_of_set<"link_speed_enabled">(8));
     expect_refused(status_of_set<"link_speed_ext_enabled">(4));
@@ -264,7 +264,7 @@ TEST_F(PortInfoTest, ResetClearsSubnetManager) {
     EXPECT_EQ(port.state(), PortState::init) << "trained again";
 }
 
-TEST_F(PortInfoTest, PulledCableTakesThePortDown) {
+TEST_F(PortInfoTest, UnpluggedCableSetsPortDown) {
     status_of_set<"port_state">(3);
     status_of_set<"port_state">(4);
     fabric.find_link("hca0/1")->set_plugged(false);

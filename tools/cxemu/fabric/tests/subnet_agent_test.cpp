@@ -33,7 +33,7 @@ TEST_F(SubnetAgentTest, NodeInfoGetReturnsIdentity) {
     EXPECT_EQ(ConstSmp(response).get<"transaction_id">(), 0x1234'5678U);
 }
 
-TEST_F(SubnetAgentTest, NodeDescriptionCanBeReadAndSet) {
+TEST_F(SubnetAgentTest, NodeDescriptionReadAndSet) {
     Mad request = make_smp(MadMethod::set, attribute<"node_desc">);
     const std::string text(64, 'x');
     std::ranges::transform(text, Smp(request).bytes<"data">().begin(),
@@ -46,7 +46,7 @@ TEST_F(SubnetAgentTest, NodeDescriptionCanBeReadAndSet) {
     EXPECT_EQ(ConstSmp(response).bytes<"data">()[5], std::byte{0});
 }
 
-TEST_F(SubnetAgentTest, NodeInfoCanNotBeSet) {
+TEST_F(SubnetAgentTest, NodeInfoSetRefused) {
     EXPECT_EQ(status(make_smp(MadMethod::set, attribute<"node_info">)),
               code(MadStatus::unsupported_attribute));
 }
@@ -101,7 +101,7 @@ TEST_F(SubnetAgentTest, GuidInfoSetKeepsOwnGuid) {
               code(MadStatus::invalid_field));
 }
 
-TEST_F(SubnetAgentTest, PKeysAreReadAndWrittenInBlocks) {
+TEST_F(SubnetAgentTest, PKeyBlocksReadAndWritten) {
     EXPECT_EQ(port.p_keys().front(), default_p_key);
     Mad request = make_smp(MadMethod::set, attribute<"pkey_table">, 3);
     data_of<hwtab::p_key_table>(request).set_at<"p_key_block">(31, 0x8005);
@@ -113,14 +113,14 @@ TEST_F(SubnetAgentTest, PKeysAreReadAndWrittenInBlocks) {
               code(MadStatus::invalid_field));
 }
 
-TEST_F(SubnetAgentTest, WritingTheSamePKeysIsNoChange) {
+TEST_F(SubnetAgentTest, UnchangedPKeysRaiseNoEvent) {
     Mad request = make_smp(MadMethod::set, attribute<"pkey_table">, 0);
     data_of<hwtab::p_key_table>(request).set_at<"p_key_block">(0, default_p_key);
     ask(request);
     EXPECT_FALSE(client.saw(PortEvent::p_key_table_changed));
 }
 
-TEST_F(SubnetAgentTest, PKeysOfTheWireAreFound) {
+TEST_F(SubnetAgentTest, PKeyOfPacketFoundUnlessBothLimited) {
     port.port().p_keys()[2] = 0x0007;
     EXPECT_EQ(port.find_p_key(0x8007), 2U);
     EXPECT_FALSE(port.find_p_key(0x0007)) << "both limited members";
@@ -222,7 +222,7 @@ TEST_F(ManagementKeyTest, Protection1HidesKeyWithoutKey) {
     EXPECT_FALSE(gets_response(port_info(MadMethod::set, 1)));
 }
 
-TEST_F(ManagementKeyTest, Protections2And3RefuseReadWithoutKey) {
+TEST_F(ManagementKeyTest, Protection2Or3RefusesReadWithoutKey) {
     for (const std::uint64_t bits : {2U, 3U}) {
         protect(bits);
         EXPECT_FALSE(gets_response(port_info(MadMethod::get, 1)));
@@ -230,7 +230,7 @@ TEST_F(ManagementKeyTest, Protections2And3RefuseReadWithoutKey) {
     }
 }
 
-TEST_F(ManagementKeyTest, ViolationsAreCountedUpToTheHighestNumber) {
+TEST_F(ManagementKeyTest, ViolationCounterSaturates) {
     protect(0);
     const auto refused = port.process(port_info(MadMethod::set, 1), {}, 0);
     ASSERT_FALSE(refused);
@@ -268,7 +268,7 @@ TEST_F(ManagementKeyTest, ValidKeyStopsLease) {
     EXPECT_EQ(port.port().settings().get<"m_key_protect_bits">(), 2U);
 }
 
-TEST_F(ManagementKeyTest, Protection3AndALeaseOfZeroNeverLapse) {
+TEST_F(ManagementKeyTest, Protection3OrZeroLeaseNeverExpires) {
     for (const auto& [bits, lease] : {std::pair{3U, 10U}, std::pair{2U, 0U}}) {
         protect(bits, lease);
         gets_response(port_info(MadMethod::get, 1));
@@ -324,7 +324,7 @@ TEST_F(TrapTest, WrongManagementKeyIsReported) {
     EXPECT_EQ(details.get<"attribute_modifier">(), 1U);
 }
 
-TEST_F(TrapTest, ReportOfADirectedRouteNamesItsPath) {
+TEST_F(TrapTest, DirectedRouteTrapNamesPath) {
     protect(2);
     Mad request = make_directed(MadMethod::get, attribute<"node_info">, {1, 2});
     DirectedSmp(request).bytes<"return_path">()[1] = std::byte{7};
@@ -340,7 +340,7 @@ TEST_F(TrapTest, ReportOfADirectedRouteNamesItsPath) {
     EXPECT_EQ(details.bytes<"dr_notice_return_path">()[1], std::byte{9});
 }
 
-TEST_F(TrapTest, WrongPKeysAndQKeysAreReported) {
+TEST_F(TrapTest, WrongPKeyAndQKeyReported) {
     port.report_violation({.kind = KeyViolation::Kind::p_key,
                            .key = 0x8123,
                            .sl = 2,
@@ -390,7 +390,7 @@ TEST_F(TrapTest, UnknownManagerSendsNoTrap) {
     EXPECT_TRUE(take_traps().empty());
 }
 
-TEST_F(TrapTest, TrapIsRepeatedUntilTheManagerStopsIt) {
+TEST_F(TrapTest, TrapRepeatedUntilRepressed) {
     port.set_node_description("a");
     time.settle();
     const auto first = take_traps();
@@ -406,7 +406,7 @@ TEST_F(TrapTest, TrapIsRepeatedUntilTheManagerStopsIt) {
     EXPECT_TRUE(take_traps().empty());
 }
 
-TEST_F(TrapTest, RepetitionsKeepTheIntervalOfTheSubnet) {
+TEST_F(TrapTest, TrapRepetitionKeepsSubnetInterval) {
     port.set_node_description("a");
     time.settle();
     for (int step = 0; step < 100; ++step)
@@ -416,7 +416,7 @@ TEST_F(TrapTest, RepetitionsKeepTheIntervalOfTheSubnet) {
     EXPECT_LE(count, 11U);
 }
 
-TEST_F(TrapTest, AnotherTransactionOfTheSameTrapIsStoppedToo) {
+TEST_F(TrapTest, RepressOfOtherTransactionStopsTrap) {
     port.set_node_description("a");
     time.settle();
     Mad request = repress(take_traps().at(0));
@@ -426,7 +426,7 @@ TEST_F(TrapTest, AnotherTransactionOfTheSameTrapIsStoppedToo) {
     EXPECT_TRUE(take_traps().empty());
 }
 
-TEST_F(TrapTest, NewestNoticeOfANumberReplacesTheOlder) {
+TEST_F(TrapTest, NewerNoticeOfSameNumberReplacesOlder) {
     port.set_node_description("a");
     port.modify_capability_mask(2, 2);
     time.settle();

@@ -25,7 +25,7 @@ protected:
     Capabilities capabilities{settings};
 };
 
-TEST_F(CapabilitiesTest, NamesOnlyFieldsThatTheTablesHave) {
+TEST_F(CapabilitiesTest, ProfileFieldsExistInTables) {
     for (const DeviceProfile& profile : device_profiles()) {
         HcaSettings other = settings;
         other.profile = &profile;
@@ -39,13 +39,13 @@ TEST_F(CapabilitiesTest, NamesOnlyFieldsThatTheTablesHave) {
     }
 }
 
-TEST_F(CapabilitiesTest, HaveEachFieldOnce) {
+TEST_F(CapabilitiesTest, CommonFieldsListedOnce) {
     std::set<std::string_view> seen;
     for (const CapabilityValue& value : common_general_capabilities())
         EXPECT_TRUE(seen.insert(value.field).second) << value.field;
 }
 
-TEST_F(CapabilitiesTest, CarriesWhatInfiniBandVerbsNeed) {
+TEST_F(CapabilitiesTest, VerbsCapabilitiesPresent) {
     EXPECT_EQ(capabilities.current<"port_type">(), 0U);
     EXPECT_EQ(capabilities.current<"num_ports">(), 1U);
     EXPECT_EQ(capabilities.current<"ib_virt">(), 1U);
@@ -55,7 +55,7 @@ TEST_F(CapabilitiesTest, CarriesWhatInfiniBandVerbsNeed) {
     EXPECT_EQ(capabilities.current<"pg">(), 1U);
 }
 
-TEST_F(CapabilitiesTest, TakesAChoiceWithinTheMaximum) {
+TEST_F(CapabilitiesTest, SetWithinMaximumAccepted) {
     ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 18)));
     EXPECT_EQ(capabilities.current<"log_max_qp">(), 18U);
     EXPECT_EQ(capabilities.maximum<"log_max_qp">(), 23U);
@@ -63,7 +63,7 @@ TEST_F(CapabilitiesTest, TakesAChoiceWithinTheMaximum) {
     EXPECT_EQ(capabilities.current<"log_max_qp">(), 17U);
 }
 
-TEST_F(CapabilitiesTest, RefusesAChoiceBeyondTheMaximumAsAWhole) {
+TEST_F(CapabilitiesTest, SetBeyondMaximumChangesNothing) {
     auto block = block_with("log_max_qp", 24);
     const hwtab::Field* other = cmd_hca_cap.find("uar_4k");
     hwtab::write_bits(block.data(), other->offset, other->width, 1);
@@ -74,7 +74,7 @@ TEST_F(CapabilitiesTest, RefusesAChoiceBeyondTheMaximumAsAWhole) {
     EXPECT_EQ(capabilities.current<"uar_4k">(), 0U) << "nothing has changed";
 }
 
-TEST_F(CapabilitiesTest, KeepsAtomicOperationsWhenTheByteOrderIsChosen) {
+TEST_F(CapabilitiesTest, SetAtomicByteOrderKeepsOperations) {
     std::vector<std::byte> block(Capabilities::page_size);
     const hwtab::Field* mode = hwtab::atomic_caps.find("atomic_req_8B_endianness_mode");
     hwtab::write_bits(block.data(), mode->offset, mode->width, 1);
@@ -83,7 +83,7 @@ TEST_F(CapabilitiesTest, KeepsAtomicOperationsWhenTheByteOrderIsChosen) {
     EXPECT_EQ(capabilities.atomic<"atomic_operations">(), 0xfU);
 }
 
-TEST_F(CapabilitiesTest, TakesOverridesForMaximumAndCurrent) {
+TEST_F(CapabilitiesTest, OverridesSetMaximumAndCurrent) {
     settings.overrides = {{"xrc", 0}, {"log_max_qp", 10}};
     const Capabilities limited{settings};
     EXPECT_EQ(limited.current<"xrc">(), 0U);

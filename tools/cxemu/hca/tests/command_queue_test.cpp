@@ -73,7 +73,7 @@ protected:
     Host host{CommandTable(commands)};
 };
 
-TEST_F(CommandQueueTest, RunsACommandThatFitsItsEntry) {
+TEST_F(CommandQueueTest, InlineCommandExecuted) {
     const CommandCompletion completion = host.execute<hwtab::cmd_nop>();
     EXPECT_TRUE(completion.completed);
     EXPECT_EQ(completion.delivery, DeliveryStatus::ok);
@@ -81,7 +81,7 @@ TEST_F(CommandQueueTest, RunsACommandThatFitsItsEntry) {
     EXPECT_EQ(seen.calls, 1);
 }
 
-TEST_F(CommandQueueTest, JoinsAnInputOfManyMailboxes) {
+TEST_F(CommandQueueTest, InputMailboxesJoined) {
     auto input = make_input(hwtab::cmd_manage_pages.opcode, 16 + (100 * mailbox_data_size) + 40);
     for (std::size_t i = 16; i < input.size(); ++i)
         input[i] = static_cast<std::byte>(i % 251);
@@ -90,7 +90,7 @@ TEST_F(CommandQueueTest, JoinsAnInputOfManyMailboxes) {
     EXPECT_EQ(seen.input, input);
 }
 
-TEST_F(CommandQueueTest, WritesAnOutputIntoEntryAndMailboxes) {
+TEST_F(CommandQueueTest, OutputWrittenToEntryAndMailboxes) {
     const CommandCompletion completion =
         host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512 + 88);
     ASSERT_EQ(completion.output.size(), 16U + 512 + 88);
@@ -100,34 +100,34 @@ TEST_F(CommandQueueTest, WritesAnOutputIntoEntryAndMailboxes) {
     EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), Host::token);
 }
 
-TEST_F(CommandQueueTest, AcceptsAnOutputShorterThanAHeader) {
+TEST_F(CommandQueueTest, OutputShorterThanHeaderAccepted) {
     const CommandCompletion completion = host.execute(make_input(hwtab::cmd_nop.opcode, 16), 12);
     EXPECT_EQ(completion.delivery, DeliveryStatus::ok);
     EXPECT_EQ(completion.status, CommandStatus::ok);
 }
 
-TEST_F(CommandQueueTest, NamesAnUnknownOpcode) {
+TEST_F(CommandQueueTest, UnknownOpcodeRefused) {
     const CommandCompletion completion = host.execute(make_input(0x7ff, 16), 16);
     EXPECT_EQ(completion.status, CommandStatus::bad_operation);
     EXPECT_EQ(completion.syndrome, Syndrome::unknown_opcode);
     EXPECT_EQ(host.checker.counted(rules::unknown_opcode), 1U);
 }
 
-TEST_F(CommandQueueTest, RefusesACommandBeforeItsState) {
+TEST_F(CommandQueueTest, CommandBeforeRequiredStateRefused) {
     const CommandCompletion completion = host.execute<hwtab::cmd_alloc_pd>();
     EXPECT_EQ(completion.status, CommandStatus::bad_system_state);
     EXPECT_EQ(host.checker.counted(rules::command_in_wrong_state), 1U);
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_F(CommandQueueTest, RefusesTheCommandOfAnUnknownUserContext) {
+TEST_F(CommandQueueTest, CommandOfUnknownUserContextRefused) {
     host.hca.set_state(FunctionState::initialized);
     const CommandCompletion completion = host.execute<hwtab::cmd_alloc_pd>(0, 7);
     EXPECT_EQ(completion.status, CommandStatus::bad_resource);
     EXPECT_EQ(completion.syndrome, Syndrome::unknown_user_context);
 }
 
-TEST_F(CommandQueueTest, SlotsCompleteInOrderOfOutputs) {
+TEST_F(CommandQueueTest, SlotsCompleteOutOfOrder) {
     host.hca.set_state(FunctionState::initialized);
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.submit(1, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
@@ -168,7 +168,7 @@ TEST_F(CommandQueueTest, ResetDropsDeferredCommand) {
     EXPECT_FALSE(host.completion(0).completed);
 }
 
-TEST_F(CommandQueueTest, ReportsSeveralSlotsInOneEvent) {
+TEST_F(CommandQueueTest, SeveralSlotsReportedInOneEvent) {
     host.events.subscriptions.insert(EventType::command_completion);
     host.submit(3, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.submit(31, make_input(hwtab::cmd_nop.opcode, 16), 16);
@@ -178,7 +178,7 @@ TEST_F(CommandQueueTest, ReportsSeveralSlotsInOneEvent) {
               (1U << 3U) | (1U << 31U));
 }
 
-TEST_F(CommandQueueTest, PostsNoEventForACommandThatWasPolled) {
+TEST_F(CommandQueueTest, PolledCommandPostsNoEvent) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
     // An EQ is created while the command runs, as CREATE_EQ does.
@@ -188,7 +188,7 @@ TEST_F(CommandQueueTest, PostsNoEventForACommandThatWasPolled) {
     EXPECT_TRUE(host.events.events.empty());
 }
 
-TEST_F(CommandQueueTest, IgnoresDoorbellsWithoutAQueue) {
+TEST_F(CommandQueueTest, DoorbellWithoutQueueIgnored) {
     host.hca.reset(pci::ResetCause::function_level);
     host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(1);
@@ -196,7 +196,7 @@ TEST_F(CommandQueueTest, IgnoresDoorbellsWithoutAQueue) {
     EXPECT_EQ(host.hca.command_queue().statistics().doorbells_ignored, 1U);
 }
 
-TEST_F(CommandQueueTest, IgnoresAnEntryThatSoftwareStillOwns) {
+TEST_F(CommandQueueTest, EntryOwnedBySoftwareIgnored) {
     host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.entry(0).set<"ownership">(0);
     host.ring(1);
@@ -204,7 +204,7 @@ TEST_F(CommandQueueTest, IgnoresAnEntryThatSoftwareStillOwns) {
     EXPECT_EQ(host.checker.counted(rules::doorbell_without_ownership), 1U);
 }
 
-TEST_F(CommandQueueTest, ReportsADoorbellOfABusySlot) {
+TEST_F(CommandQueueTest, DoorbellOfBusySlotReported) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
     host.ring(1);
@@ -212,7 +212,7 @@ TEST_F(CommandQueueTest, ReportsADoorbellOfABusySlot) {
     EXPECT_EQ(seen.deferred.size(), 1U);
 }
 
-TEST_F(CommandQueueTest, DropsAnEntryOfZeros) {
+TEST_F(CommandQueueTest, ZeroEntryDropped) {
     std::ranges::fill(host.entry(0).memory().first(64), std::byte{0});
     host.ring(1);
     EXPECT_EQ(seen.calls, 0);
@@ -221,7 +221,7 @@ TEST_F(CommandQueueTest, DropsAnEntryOfZeros) {
 
 // --- Delivery status -----------------------------------------------------------------------------
 
-TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
+TEST_F(CommandQueueTest, UnknownTransportRefused) {
     const CommandCompletion completion =
         send_corrupted(16, 16, [this] { host.entry(0).set<"type">(3); });
     EXPECT_TRUE(completion.completed);
@@ -230,26 +230,26 @@ TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_F(CommandQueueTest, RefusesReservedBitsInTheEntry) {
+TEST_F(CommandQueueTest, EntryReservedBitsRefused) {
     const CommandCompletion completion =
         send_corrupted(16, 16, [this] { host.entry(0).memory()[1] = std::byte{1}; });
     EXPECT_EQ(completion.delivery, DeliveryStatus::reserved_not_zero);
 }
 
-TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAMailbox) {
+TEST_F(CommandQueueTest, InputMailboxTokenMismatchRefused) {
     const CommandCompletion completion =
         send_corrupted(16 + 1024, 16, [this] { host.mailbox(0, 1).set<"token">(1); });
     EXPECT_EQ(completion.delivery, DeliveryStatus::token_error);
 }
 
-TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAnOutputMailbox) {
+TEST_F(CommandQueueTest, OutputMailboxTokenMismatchRefused) {
     const CommandCompletion completion = send_corrupted(
         16, 16 + 1024, [this] { host.mailbox(0, Host::output_mailboxes + 1).set<"token">(1); });
     EXPECT_EQ(completion.delivery, DeliveryStatus::token_error);
     EXPECT_EQ(seen.calls, 0) << "the command has run although its output has no place";
 }
 
-TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
+TEST_F(CommandQueueTest, CircularMailboxChainRefused) {
     const CommandCompletion completion = send_corrupted(16 + (4 * 512), 16, [this] {
         const std::uint64_t first = Host::mailbox_address(0, 0);
         host.mailbox(0, 1).set<"next_pointer_31_10">(first >> 10U);
@@ -257,7 +257,7 @@ TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
     EXPECT_EQ(completion.delivery, DeliveryStatus::bad_block_number);
 }
 
-TEST_F(CommandQueueTest, RefusesMisalignedPointers) {
+TEST_F(CommandQueueTest, MisalignedPointersRefused) {
     const CommandCompletion input =
         send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
     EXPECT_EQ(input.delivery, DeliveryStatus::bad_input_pointer);
@@ -266,7 +266,7 @@ TEST_F(CommandQueueTest, RefusesMisalignedPointers) {
     EXPECT_EQ(output.delivery, DeliveryStatus::bad_output_pointer);
 }
 
-TEST_F(CommandQueueTest, RefusesLengthsThatTheChainDoesNotHave) {
+TEST_F(CommandQueueTest, LengthBeyondChainRefused) {
     const CommandCompletion input =
         send_corrupted(16 + 512, 16, [this] { host.entry(0).set<"input_length">(16 + 513); });
     EXPECT_EQ(input.delivery, DeliveryStatus::input_length_error);
@@ -275,7 +275,7 @@ TEST_F(CommandQueueTest, RefusesLengthsThatTheChainDoesNotHave) {
     EXPECT_EQ(output.delivery, DeliveryStatus::output_length_error);
 }
 
-TEST_F(CommandQueueTest, RefusesLengthsBeyondItsLimits) {
+TEST_F(CommandQueueTest, LengthBeyondLimitRefused) {
     EXPECT_EQ(send_corrupted(16, 16, [this] { host.entry(0).set<"input_length">(15); }).delivery,
               DeliveryStatus::input_length_error);
     EXPECT_EQ(
@@ -286,14 +286,14 @@ TEST_F(CommandQueueTest, RefusesLengthsBeyondItsLimits) {
               DeliveryStatus::output_length_error);
 }
 
-TEST_F(CommandQueueTest, ReportsAMailboxOutsideTheDmaMaps) {
+TEST_F(CommandQueueTest, UnmappedMailboxReported) {
     const CommandCompletion completion =
         send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0xdead'0000'0000); });
     EXPECT_EQ(completion.delivery, DeliveryStatus::internal_error);
     EXPECT_EQ(host.dma.statistics().master_aborts, 1U);
 }
 
-TEST_F(CommandQueueTest, ReportsAFatalFailureWhenTheQueueCannotBeRead) {
+TEST_F(CommandQueueTest, UnreadableQueueFatal) {
     ASSERT_TRUE(host.dma.unmap(Host::base, Host::memory_size));
     host.ring(1);
     EXPECT_TRUE(host.hca.health().fatal());
@@ -356,7 +356,7 @@ TEST_F(SignedCommandQueueTest, SignedCommandGetsSignedOutput) {
     }
 }
 
-TEST_F(SignedCommandQueueTest, RefusesAnUnsignedEntry) {
+TEST_F(SignedCommandQueueTest, UnsignedEntryRefused) {
     host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(1);
     EXPECT_EQ(host.completion(0).delivery, DeliveryStatus::signature_error);
@@ -364,7 +364,7 @@ TEST_F(SignedCommandQueueTest, RefusesAnUnsignedEntry) {
         << "the output is signed all the same";
 }
 
-TEST_F(SignedCommandQueueTest, RefusesADamagedMailbox) {
+TEST_F(SignedCommandQueueTest, DamagedMailboxRefused) {
     host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, 16 + 512), 16);
     sign_mailbox(0);
     sign_entry();
@@ -375,7 +375,7 @@ TEST_F(SignedCommandQueueTest, RefusesADamagedMailbox) {
 
 // --- Checks against the tables -------------------------------------------------------------------
 
-TEST_F(CommandQueueTest, ReportsReservedBitsOfAnInput) {
+TEST_F(CommandQueueTest, InputReservedBitsReported) {
     auto input = make_input(hwtab::cmd_nop.opcode, 16);
     input[12] = std::byte{0x80};
     EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok)
@@ -383,7 +383,7 @@ TEST_F(CommandQueueTest, ReportsReservedBitsOfAnInput) {
     EXPECT_EQ(host.checker.counted(rules::reserved_bits_set), 1U);
 }
 
-TEST_F(CommandQueueTest, DoesNotTakeTheUserContextForReservedBits) {
+TEST_F(CommandQueueTest, UserContextNotReportedAsReservedBits) {
     host.hca.set_state(FunctionState::initialized);
     const auto uid = (*host.hca.objects().of<UserContext>().create(0, 0U))->number();
     host.execute<hwtab::cmd_alloc_pd>(0, static_cast<std::uint16_t>(uid));
@@ -392,7 +392,7 @@ TEST_F(CommandQueueTest, DoesNotTakeTheUserContextForReservedBits) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-TEST_F(CommandQueueTest, RefusesAnInputShorterThanTheTable) {
+TEST_F(CommandQueueTest, InputShorterThanTableRefused) {
     host.hca.set_state(FunctionState::initialized);
     const CommandCompletion completion =
         host.execute(make_input(hwtab::cmd_set_driver_version.opcode, 16), 16);
@@ -402,7 +402,7 @@ TEST_F(CommandQueueTest, RefusesAnInputShorterThanTheTable) {
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_F(CommandQueueTest, CountsCommandsAndFailuresByOpcode) {
+TEST_F(CommandQueueTest, CommandsAndFailuresCountedByOpcode) {
     host.execute<hwtab::cmd_nop>();
     host.execute<hwtab::cmd_nop>();
     host.execute<hwtab::cmd_alloc_pd>(); // not in this state
@@ -412,7 +412,7 @@ TEST_F(CommandQueueTest, CountsCommandsAndFailuresByOpcode) {
     EXPECT_EQ(counts["0x800 alloc_pd"]["failed"], 1);
 }
 
-TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {
+TEST_F(CommandQueueTest, InputLongerThanTableReported) {
     host.execute(make_input(hwtab::cmd_nop.opcode, 32), 16);
     EXPECT_EQ(host.checker.counted(rules::input_longer_than_table), 1U);
 }
@@ -469,7 +469,7 @@ TEST_F(FaultyCommandQueueTest, ResetDropsDelayedCompletion) {
     EXPECT_FALSE(host.completion(0).completed);
 }
 
-TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
+TEST_F(FaultyCommandQueueTest, EntryFaultsChangeQueueEntry) {
     execute_faulted("command * bad-length=7 token=0x11 signature=0x22 delivery=token_error");
     EXPECT_EQ(host.entry(0).get<"output_length">(), 7U);
     EXPECT_EQ(host.entry(0).get<"token">(), 0x11U);
@@ -478,13 +478,13 @@ TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
     EXPECT_EQ(host.entry(0).get<"ownership">(), 0U);
 }
 
-TEST_F(FaultyCommandQueueTest, ChangesTheTokenOfTheMailboxes) {
+TEST_F(FaultyCommandQueueTest, MailboxTokenFaultChangesToken) {
     execute_faulted("command * mailbox-token=0x33");
     EXPECT_EQ(host.entry(0).get<"token">(), Host::token);
     EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), 0x33U);
 }
 
-TEST_F(FaultyCommandQueueTest, FillsTheOutputBehindItsHeaderWithGarbage) {
+TEST_F(FaultyCommandQueueTest, GarbageFaultFillsOutputBehindHeader) {
     const CommandCompletion completion = execute_faulted("command * garbage");
     EXPECT_EQ(completion.status, CommandStatus::ok);
     EXPECT_EQ(completion.syndrome, Syndrome::none);
@@ -499,7 +499,7 @@ TEST_F(FaultyCommandQueueTest, CorruptedOutputFlaggedToHandler) {
     EXPECT_TRUE(seen.output_is_false);
 }
 
-TEST_F(FaultyCommandQueueTest, ChangesAWordOfTheOutput) {
+TEST_F(FaultyCommandQueueTest, WordFaultChangesOutput) {
     const CommandCompletion completion =
         execute_faulted("command * word=0x10:0xdeadbeef word=0x1000:1");
     EXPECT_EQ(load_be<std::uint32_t>(std::span(completion.output).subspan(16)), 0xdeadbeefU);

@@ -38,14 +38,14 @@ TEST_F(DeviceMemoryTest, MemoryLocatedAtBarEnd) {
     EXPECT_FALSE(DeviceMemory(bar_size, false).decodes(bar_size - 1));
 }
 
-TEST_F(DeviceMemoryTest, AllocatesWithinTheRange) {
+TEST_F(DeviceMemoryTest, AllocationStaysWithinRange) {
     EXPECT_EQ(memory.allocate(start + page, page, 256, 0), start + page);
     EXPECT_EQ(memory.allocate(start + page, page, 256, 0), start + page + 256);
     EXPECT_EQ(memory.allocate(start + page, page, page, 0).error(), DeviceMemoryError::no_room);
     EXPECT_EQ(memory.allocate(start, 2 * page, page, 0), start);
 }
 
-TEST_F(DeviceMemoryTest, KeepsAlignments) {
+TEST_F(DeviceMemoryTest, AllocationAligned) {
     allocate(64);
     EXPECT_EQ(allocate(64, 6) % page, 0U);
     EXPECT_EQ(memory.allocate(start, page, 64, 7).error(), DeviceMemoryError::bad_alignment);
@@ -60,7 +60,7 @@ TEST_F(DeviceMemoryTest, InvalidSizeOrRangeRefused) {
     EXPECT_EQ(memory.allocate(start + 64, ~0ULL, 64, 0).error(), DeviceMemoryError::bad_range);
 }
 
-TEST_F(DeviceMemoryTest, GivesBackWhatWasReleased) {
+TEST_F(DeviceMemoryTest, ReleasedMemoryAllocatedAgain) {
     const auto address = allocate(DeviceMemory::size);
     EXPECT_EQ(memory.release(address + 64, 64).error(), DeviceMemoryError::unknown);
     EXPECT_EQ(memory.release(address, 64).error(), DeviceMemoryError::bad_size);
@@ -80,7 +80,7 @@ TEST_F(DeviceMemoryTest, HoldsRequiresSingleAllocation) {
     EXPECT_FALSE(memory.holds(first, ~0ULL));
 }
 
-TEST_F(DeviceMemoryTest, ReadAndWrittenThroughTheBar) {
+TEST_F(DeviceMemoryTest, BarAccessReadsAndWrites) {
     const auto address = allocate(64);
     const std::array data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
     EXPECT_TRUE(memory.write(address + 8, data));
@@ -97,7 +97,7 @@ TEST_F(DeviceMemoryTest, UnallocatedAccessReadsZeros) {
     EXPECT_FALSE(memory.write(start, out));
 }
 
-TEST_F(DeviceMemoryTest, AddsWhatIsWrittenToTheAddressOfIncrement) {
+TEST_F(DeviceMemoryTest, IncrementAddressAddsWrittenByte) {
     const auto address = allocate(64);
     const auto increment = memory.give_address(address, 0);
     ASSERT_TRUE(increment);
@@ -108,7 +108,7 @@ TEST_F(DeviceMemoryTest, AddsWhatIsWrittenToTheAddressOfIncrement) {
     EXPECT_EQ(read_byte(address + 3), 4U) << "it wraps around";
 }
 
-TEST_F(DeviceMemoryTest, SetsToOneWhatIsReadAtTheAddressOfTestAndSet) {
+TEST_F(DeviceMemoryTest, TestAndSetAddressReadSetsOne) {
     const auto address = allocate(64);
     const auto test_and_set = memory.give_address(address, 1);
     ASSERT_TRUE(test_and_set);
@@ -117,7 +117,7 @@ TEST_F(DeviceMemoryTest, SetsToOneWhatIsReadAtTheAddressOfTestAndSet) {
     EXPECT_EQ(read_byte(*test_and_set), 1U);
 }
 
-TEST_F(DeviceMemoryTest, OperationsTakeSingleBytesInTheirDirection) {
+TEST_F(DeviceMemoryTest, OperationAddressTakesSingleBytesInOneDirection) {
     const auto address = allocate(64);
     const auto increment = memory.give_address(address, 0);
     const auto test_and_set = memory.give_address(address, 1);
@@ -127,7 +127,7 @@ TEST_F(DeviceMemoryTest, OperationsTakeSingleBytesInTheirDirection) {
     EXPECT_FALSE(memory.write(*test_and_set, std::span(word).first(1)));
 }
 
-TEST_F(DeviceMemoryTest, OperationsHaveAddressesOnlyWhenAskedFor) {
+TEST_F(DeviceMemoryTest, OperationAddressRequiresMapping) {
     const auto address = allocate(64);
     EXPECT_FALSE(memory.write(address + DeviceMemory::size, byte_of(1)));
     EXPECT_TRUE(memory.give_address(address, 0));

@@ -57,19 +57,19 @@ protected:
 
 using Rung = std::vector<std::string>;
 
-TEST_F(DoorbellTest, PassesOnACompletionQueueDoorbell) {
+TEST_F(DoorbellTest, CqDoorbellDecoded) {
     write64(uar_page + 0x20, 0x1000'0005'0000'0042);
     EXPECT_EQ(doorbells.rung, Rung{"cq uar=0x10 0x10000005 0x42"});
 }
 
-TEST_F(DoorbellTest, JoinsTheHalvesOfA32BitGuest) {
+TEST_F(DoorbellTest, DoorbellHalvesJoined) {
     host.write32(uar_page + 0x20, 0x1000'0005);
     EXPECT_TRUE(doorbells.rung.empty());
     host.write32(uar_page + 0x24, 0x42);
     EXPECT_EQ(doorbells.rung, Rung{"cq uar=0x10 0x10000005 0x42"});
 }
 
-TEST_F(DoorbellTest, ReportsASecondHalfWithoutAFirst) {
+TEST_F(DoorbellTest, SecondHalfWithoutFirstReported) {
     host.write32(uar_page + 0x804, 0x42);
     EXPECT_TRUE(doorbells.rung.empty());
     EXPECT_EQ(host.checker.counted(rules::doorbell_undecoded), 1U);
@@ -89,13 +89,13 @@ TEST_F(DoorbellTest, BlueFlameWriteRingsOnce) {
     EXPECT_EQ(host.hca.doorbells().statistics().blue_flame_data, 7U);
 }
 
-TEST_F(DoorbellTest, ReportsAPageThatIsNoUar) {
+TEST_F(DoorbellTest, UnknownUarReported) {
     write64((0x11 * 4096) + 0x20, 0);
     EXPECT_TRUE(doorbells.rung.empty());
     EXPECT_EQ(host.checker.counted(rules::doorbell_of_unknown_uar), 1U);
 }
 
-TEST_F(DoorbellTest, FindsPagesAtTheDistanceThatSoftwareHasChosen) {
+TEST_F(DoorbellTest, UarDistanceFollowsCapabilities) {
     const auto choose = [&](std::string_view name, std::uint64_t value) {
         const auto current = host.hca.capabilities().bytes(CapabilityPage::general, false);
         std::vector<std::byte> block(current.begin(), current.end());
@@ -147,7 +147,7 @@ protected:
     }
 };
 
-TEST_F(CombinedDoorbellTest, WholeBlockIsARequest) {
+TEST_F(CombinedDoorbellTest, WholeBlockSendsRequest) {
     write_pieces(buffer, one_block, 0, 56);
     EXPECT_TRUE(doorbells.rung.empty());
     write_pieces(buffer, one_block, 56, 64);
@@ -164,12 +164,12 @@ TEST_F(CombinedDoorbellTest, LongRequestHasFurtherBlocks) {
     EXPECT_EQ(doorbells.rung, Rung{"request 128 0x1122334455667705"});
 }
 
-TEST_F(CombinedDoorbellTest, RequestLongerThanItsBufferIsADoorbell) {
+TEST_F(CombinedDoorbellTest, RequestBeyondBufferRingsDoorbell) {
     write_pieces(buffer, five_blocks, 0, 256);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667711"});
 }
 
-TEST_F(CombinedDoorbellTest, BlockThatIsInterruptedIsADoorbell) {
+TEST_F(CombinedDoorbellTest, InterruptedBlockRingsDoorbell) {
     write_pieces(buffer, one_block, 0, 32);
     write64(uar_page + 0x20, 0x1000'0005'0000'0042);
     EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "cq uar=0x10 0x10000005 0x42"}));
@@ -184,7 +184,7 @@ TEST_F(CombinedDoorbellTest, UnorderedWritesNotCombined) {
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
 }
 
-TEST_F(CombinedDoorbellTest, QueuePairsThatAlternateInterruptEachOther) {
+TEST_F(CombinedDoorbellTest, AlternatingQpsInterruptEachOther) {
     for (std::uint64_t offset = 0; offset < 64; offset += 8) {
         write64(buffer + offset, offset == 0 ? one_block : 0);
         write64(other_buffer + offset, offset == 0 ? two_blocks : 0);
@@ -192,7 +192,7 @@ TEST_F(CombinedDoorbellTest, QueuePairsThatAlternateInterruptEachOther) {
     EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "send 0x1122334455667705"}));
 }
 
-TEST_F(CombinedDoorbellTest, PagesDoNotInterruptEachOther) {
+TEST_F(CombinedDoorbellTest, SeparatePagesNotInterrupted) {
     (void)host.hca.objects().of<Uar>().create(0);
     for (std::uint64_t offset = 0; offset < 64; offset += 8) {
         write64(buffer + offset, offset == 0 ? one_block : 0);
@@ -202,7 +202,7 @@ TEST_F(CombinedDoorbellTest, PagesDoNotInterruptEachOther) {
               (Rung{"request 64 0x1122334455667701", "request 64 0x1122334455667801"}));
 }
 
-TEST_F(CombinedDoorbellTest, BuffersOfARegisterTakeTurns) {
+TEST_F(CombinedDoorbellTest, BuffersOfRegisterAlternate) {
     write_pieces(buffer, one_block, 0, 64);
     write_pieces(other_buffer, one_block, 0, 64);
     EXPECT_EQ(doorbells.rung,
@@ -232,7 +232,7 @@ TEST_F(CombinedDoorbellTest, HeldBackDataDroppedAtReset) {
     EXPECT_TRUE(doorbells.rung.empty());
 }
 
-TEST_F(CombinedDoorbellTest, HalvesOfA32BitGuestAreADoorbellAtOnce) {
+TEST_F(CombinedDoorbellTest, HalvesOf32BitGuestRingAtOnce) {
     host.write32(buffer, 0x1122'3344);
     host.write32(buffer + 4, 0x5566'7701);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});

@@ -27,7 +27,7 @@ TEST_F(InitSegmentTest, FirmwareVersionReadable) {
     EXPECT_EQ(host.read32(0x4), (5U << 16U) | 4030U);
 }
 
-TEST_F(InitSegmentTest, ReadableByteByByte) {
+TEST_F(InitSegmentTest, SegmentReadableByteByByte) {
     std::array<std::byte, 1> byte{};
     host.hca.bar_read(0x1, byte);
     EXPECT_EQ(byte[0], std::byte{35});
@@ -42,7 +42,7 @@ TEST_F(InitSegmentTest, InitializingSetAfterReset) {
     EXPECT_EQ(host.read32(initializing) >> 31U, 0U);
 }
 
-TEST_F(InitSegmentTest, DisabledUntilItHasAQueue) {
+TEST_F(InitSegmentTest, InterfaceDisabledUntilQueueSet) {
     host.advance(20ms);
     EXPECT_EQ(nic_interface(), 1U);
     EXPECT_EQ(host.read32(queue_low) & 0xffU, 0x56U);
@@ -55,7 +55,7 @@ TEST_F(InitSegmentTest, DisabledUntilItHasAQueue) {
     EXPECT_TRUE(host.hca.command_queue().running());
 }
 
-TEST_F(InitSegmentTest, DisabledAgainAfterReset) {
+TEST_F(InitSegmentTest, ResetDisablesInterface) {
     host.start_queue();
     host.hca.reset(pci::ResetCause::function_level);
     EXPECT_EQ(nic_interface(), 1U);
@@ -64,14 +64,14 @@ TEST_F(InitSegmentTest, DisabledAgainAfterReset) {
     EXPECT_EQ(host.read32(0x10), 0U);
 }
 
-TEST_F(InitSegmentTest, StopsWhenSoftwareDisablesTheInterface) {
+TEST_F(InitSegmentTest, InterfaceDisableStopsQueue) {
     host.start_queue();
     host.write32(queue_low, (1U << 8U) | static_cast<std::uint32_t>(Host::queue));
     EXPECT_EQ(nic_interface(), 1U);
     EXPECT_FALSE(host.hca.command_queue().running());
 }
 
-TEST_F(InitSegmentTest, ResetsItselfWhenSoftwareAsks) {
+TEST_F(InitSegmentTest, SoftwareResetClearsFatalState) {
     host.start_queue();
     host.hca.fail_fatally({.syndrome = HealthSyndrome::hardware_fatal, .reset_required = true});
     host.write32(queue_low, 7U << 8U);
@@ -80,21 +80,21 @@ TEST_F(InitSegmentTest, ResetsItselfWhenSoftwareAsks) {
     EXPECT_NE(host.read32(initializing) >> 31U, 0U);
 }
 
-TEST_F(InitSegmentTest, MovesTheHealthCounterWithTime) {
+TEST_F(InitSegmentTest, HealthCounterAdvancesWithTime) {
     const std::uint32_t before = host.read32(health_counter);
     EXPECT_EQ(host.read32(health_counter), before);
     host.advance(25ms);
     EXPECT_EQ(host.read32(health_counter), before + 2);
 }
 
-TEST_F(InitSegmentTest, CanStopTheHealthCounter) {
+TEST_F(InitSegmentTest, StoppedHealthCounterConstant) {
     host.hca.health().stop_counter(true);
     const std::uint32_t before = host.read32(health_counter);
     host.advance(1s);
     EXPECT_EQ(host.read32(health_counter), before);
 }
 
-TEST_F(InitSegmentTest, HasATimer) {
+TEST_F(InitSegmentTest, TimerCountsNanoseconds) {
     host.advance(5s);
     const std::uint64_t before = (std::uint64_t{host.read32(0x1000)} << 32U) | host.read32(0x1004);
     host.advance(1s);
@@ -102,13 +102,13 @@ TEST_F(InitSegmentTest, HasATimer) {
     EXPECT_EQ(after - before, 1'000'000'000U);
 }
 
-TEST_F(InitSegmentTest, HasACleanHealthBuffer) {
+TEST_F(InitSegmentTest, HealthBufferInitiallyClean) {
     EXPECT_EQ(host.read32(0x23c), 0U);
     EXPECT_EQ(host.read32(0x238), 0U);
     EXPECT_NE(host.read32(0x230), 0xffff'ffffU);
 }
 
-TEST_F(InitSegmentTest, ReportsAFatalFailureInTheHealthBuffer) {
+TEST_F(InitSegmentTest, FatalFailureReportedInHealthBuffer) {
     host.hca.fail_fatally({.syndrome = HealthSyndrome::temperature,
                            .extended_syndrome = 0x1234,
                            .reset_required = true,
@@ -118,7 +118,7 @@ TEST_F(InitSegmentTest, ReportsAFatalFailureInTheHealthBuffer) {
     EXPECT_EQ(host.read32(0x238) >> 24U, 0x8aU) << "reset required, severity valid, critical";
 }
 
-TEST_F(InitSegmentTest, ReportsAWriteThatNoRegisterTakes) {
+TEST_F(InitSegmentTest, WriteToNoRegisterReported) {
     host.write32(0x30, 1);
     EXPECT_EQ(host.checker.counted(rules::bar_access_undecoded), 1U);
 }

@@ -13,7 +13,7 @@ public:
     Reference<ProtectionDomain> domain;
 };
 
-TEST(ObjectTable, GivesEveryNumberOfItsRange) {
+TEST(ObjectTable, EveryNumberOfRangeGiven) {
     ObjectTable<Thing> table({.first = 5, .capacity = 3});
     EXPECT_EQ((*table.create(0))->number(), 5U);
     EXPECT_EQ((*table.create(0))->number(), 6U);
@@ -21,7 +21,7 @@ TEST(ObjectTable, GivesEveryNumberOfItsRange) {
     EXPECT_EQ(table.create(0).error(), TableError::full);
 }
 
-TEST(ObjectTable, GivesANumberAgainAsLateAsPossible) {
+TEST(ObjectTable, NumberFreedReusedLast) {
     ObjectTable<Thing> table({.first = 0, .capacity = 4});
     (void)table.create(0);
     ASSERT_TRUE(table.erase(0, 0));
@@ -31,7 +31,7 @@ TEST(ObjectTable, GivesANumberAgainAsLateAsPossible) {
     EXPECT_EQ((*table.create(0))->number(), 0U);
 }
 
-TEST(ObjectTable, RefusesToEraseAReferencedObject) {
+TEST(ObjectTable, ObjectReferencedEraseRefused) {
     ObjectTable<ProtectionDomain> domains({.first = 1, .capacity = 4});
     ProtectionDomain& domain = **domains.create(0);
     Reference<ProtectionDomain> reference(domain);
@@ -43,7 +43,7 @@ TEST(ObjectTable, RefusesToEraseAReferencedObject) {
     EXPECT_EQ(domains.find(1), nullptr);
 }
 
-TEST(ObjectTable, KnowsOwners) {
+TEST(ObjectTable, ForeignObjectRefused) {
     ObjectTable<Thing> table({.first = 0, .capacity = 4});
     (void)table.create(0);
     (void)table.create(7);
@@ -63,7 +63,7 @@ TEST(ObjectTable, SharedUidObjectsUsableByAll) {
     EXPECT_TRUE(table.erase(0, kernel_uid));
 }
 
-TEST(ObjectTable, SurvivesClearingInAnyOrder) {
+TEST(ObjectTable, ClearReferencedObjectsInAnyOrder) {
     ObjectTable<ProtectionDomain> domains({.first = 1, .capacity = 4});
     ObjectTable<Thing> things({.first = 1, .capacity = 4});
     (*things.create(0))->domain = Reference<ProtectionDomain>(**domains.create(0));
@@ -73,7 +73,7 @@ TEST(ObjectTable, SurvivesClearingInAnyOrder) {
     EXPECT_EQ((*domains.create(0))->number(), 1U) << "numbers start anew";
 }
 
-TEST(ObjectTable, GivesNumbersOfTheRangeThatItWasClearedFor) {
+TEST(ObjectTable, ClearedTableUsesNewRange) {
     ObjectTable<Thing> table({.first = 1, .capacity = 4});
     (void)table.create(0);
     table.clear({.first = 8, .capacity = 1});

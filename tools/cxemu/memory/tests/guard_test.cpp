@@ -32,7 +32,7 @@ std::uint64_t checksum(GuardKind kind, std::uint64_t seed, const Bytes& data) {
 // --- Published values ----------------------------------------------------------------------------
 
 /// The "check" values of the catalogue of parametrised CRC algorithms: of the digits 1 to 9.
-TEST(Guard, YieldsTheCheckValuesOfTheCatalogue) {
+TEST(Guard, CatalogueCheckValuesMatch) {
     const Bytes digits = to_bytes("123456789");
     EXPECT_EQ(checksum(GuardKind::t10_crc, 0, digits), 0xd0dbU) << "CRC-16/T10-DIF";
     EXPECT_EQ(checksum(GuardKind::crc32, all_ones, digits), 0xfc89'1918U) << "CRC-32/BZIP2";
@@ -46,7 +46,7 @@ TEST(Guard, YieldsTheCheckValuesOfTheCatalogue) {
 }
 
 /// RFC 3720, B.4, lists the bytes in the order of the stream.
-TEST(Guard, YieldsTheExamplesOfIscsi) {
+TEST(Guard, IscsiExamplesMatch) {
     EXPECT_EQ(checksum(GuardKind::crc32c, all_ones, Bytes(32, std::byte{0})), 0xaa36'918aU);
     EXPECT_EQ(checksum(GuardKind::crc32c, all_ones, Bytes(32, std::byte{0xff})), 0x43ab'a862U);
     Bytes rising(32);
@@ -56,14 +56,14 @@ TEST(Guard, YieldsTheExamplesOfIscsi) {
 }
 
 /// RFC 1071, 3: the sum of these words is 0xddf2.
-TEST(Guard, YieldsTheExampleOfTheInternetChecksum) {
+TEST(Guard, InternetChecksumExampleMatches) {
     const Bytes words = to_bytes(std::string_view("\x00\x01\xf2\x03\xf4\xf5\xf6\xf7", 8));
     EXPECT_EQ(checksum(GuardKind::ip_checksum, 0, words), 0xddf2U ^ 0xffffU);
 }
 
 /// Signatures that real adapters write behind a block of 512 bytes 0xa5, from the vendor's own
 /// tests.
-TEST(Guard, YieldsWhatAdaptersYield) {
+TEST(Guard, AdapterSignaturesMatch) {
     Bytes block(512, std::byte{0xa5});
     EXPECT_EQ(checksum(GuardKind::t10_crc, 0, block), 0x9ec6U);
     EXPECT_EQ(checksum(GuardKind::t10_crc, all_ones, block), 0xec7dU);
@@ -129,7 +129,7 @@ std::uint64_t reference(GuardKind kind, bool ones, const Bytes& data) {
 class RandomData : public ::testing::TestWithParam<GuardKind> {};
 
 /// For any split of the data into add() calls.
-TEST_P(RandomData, YieldsWhatTheDefinitionYields) {
+TEST_P(RandomData, SplitDataMatchesDefinition) {
     std::mt19937 random(7);
     for (const std::size_t size : {0U, 1U, 2U, 7U, 64U, 511U, 512U, 520U, 4048U, 4096U, 4160U}) {
         Bytes data(size);

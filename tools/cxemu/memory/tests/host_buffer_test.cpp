@@ -29,7 +29,7 @@ protected:
     vfio_user::DmaSpace dma{make_silent_log()};
 };
 
-TEST_F(HostBufferTest, GoesFromPageToPage) {
+TEST_F(HostBufferTest, AccessCrossesPages) {
     const auto buffer = HostBuffer::create({.log_page_size = 12, .offset = 4000, .size = 256},
                                            {base + 0x3000, base + 0x1000});
     ASSERT_TRUE(buffer);
@@ -43,7 +43,7 @@ TEST_F(HostBufferTest, GoesFromPageToPage) {
     EXPECT_EQ(read, bytes);
 }
 
-TEST_F(HostBufferTest, KnowsTheAddressOfEachByte) {
+TEST_F(HostBufferTest, AddressOfByteFollowsPages) {
     const auto buffer = HostBuffer::create({.log_page_size = 13, .offset = 0x1ff0, .size = 32},
                                            {base + 0x2000, base + 0x6000});
     ASSERT_TRUE(buffer);
@@ -52,14 +52,14 @@ TEST_F(HostBufferTest, KnowsTheAddressOfEachByte) {
     EXPECT_EQ(buffer->address(16), base + 0x6000);
 }
 
-TEST_F(HostBufferTest, KeepsOnlyThePagesThatItNeeds) {
+TEST_F(HostBufferTest, UnneededPagesDropped) {
     const auto buffer = HostBuffer::create({.log_page_size = 12, .offset = 0, .size = 4097},
                                            {base, base + 0x1000, 0x7});
     ASSERT_TRUE(buffer) << "the third entry is none of its pages";
     EXPECT_EQ(buffer->pages().size(), 2U);
 }
 
-TEST_F(HostBufferTest, RefusedWhenItsListIsTooShort) {
+TEST_F(HostBufferTest, PageListTooShortRefused) {
     const auto buffer =
         HostBuffer::create({.log_page_size = 12, .offset = 1, .size = 4096}, {base});
     ASSERT_FALSE(buffer);
@@ -67,7 +67,7 @@ TEST_F(HostBufferTest, RefusedWhenItsListIsTooShort) {
     EXPECT_EQ(buffer.error().text, "1 pages of 4096 bytes listed, 4096 bytes at offset 1 need 2");
 }
 
-TEST_F(HostBufferTest, RefusedAtAddressesThatNoPageCanHave) {
+TEST_F(HostBufferTest, InvalidPageAddressRefused) {
     const auto kind_at = [](std::uint64_t address, std::uint32_t log_page_size) {
         const auto buffer =
             HostBuffer::create({.log_page_size = log_page_size, .offset = 0, .size = 1}, {address});
@@ -79,7 +79,7 @@ TEST_F(HostBufferTest, RefusedAtAddressesThatNoPageCanHave) {
     EXPECT_EQ(kind_at(0x1000, 44), Kind::bad_geometry);
 }
 
-TEST_F(HostBufferTest, ReportsMemoryThatIsNotMapped) {
+TEST_F(HostBufferTest, UnmappedPageFailsAccess) {
     const auto buffer = HostBuffer::create({.log_page_size = 12, .offset = 0, .size = 8192},
                                            {base, 0xdead'0000'0000});
     ASSERT_TRUE(buffer);

@@ -102,7 +102,7 @@ protected:
 
 // --- Rights and ranges ---------------------------------------------------------------------------
 
-TEST_F(MemoryKeysTest, AllowsExactlyTheRightsOfTheKey) {
+TEST_F(MemoryKeysTest, RightsOfKeyAllowSameAccessOnly) {
     constexpr std::array rights{
         std::pair{'l', AccessRight::local_read}, std::pair{'L', AccessRight::local_write},
         std::pair{'r', AccessRight::remote_read}, std::pair{'R', AccessRight::remote_write},
@@ -121,7 +121,7 @@ TEST_F(MemoryKeysTest, AllowsExactlyTheRightsOfTheKey) {
     }
 }
 
-TEST_F(MemoryKeysTest, ChecksTheWholeKeyNotOnlyItsIndex) {
+TEST_F(MemoryKeysTest, KeyVariantMismatchRefused) {
     const MemoryKey& key = make({.mode = AccessMode::pa, .length = 8, .variant = 0x21});
     EXPECT_TRUE(translate(key, 0, 8));
     const auto with = [&](std::uint32_t number) {
@@ -131,7 +131,7 @@ TEST_F(MemoryKeysTest, ChecksTheWholeKeyNotOnlyItsIndex) {
     EXPECT_EQ(with(0x123456'00), AccessFault::unknown_key);
 }
 
-TEST_F(MemoryKeysTest, RefusesFreeKeysOtherDomainsAndOtherQueuePairs) {
+TEST_F(MemoryKeysTest, FreeOrForeignKeyRefused) {
     EXPECT_EQ(translate(make({.length = 8, .free = true}), 0, 8).error(), AccessFault::free_key);
     EXPECT_EQ(translate(make({.length = 8, .queue_pair = 0x51}), 0, 8).error(),
               AccessFault::foreign_queue_pair);
@@ -143,7 +143,7 @@ TEST_F(MemoryKeysTest, RefusesFreeKeysOtherDomainsAndOtherQueuePairs) {
     EXPECT_EQ(foreign.error(), AccessFault::foreign_domain);
 }
 
-TEST_F(MemoryKeysTest, AllowsRangesWithinTheKeyOnly) {
+TEST_F(MemoryKeysTest, RangeBeyondKeyRefused) {
     const MemoryKey& key = make({.mode = AccessMode::pa, .start = 0x1000, .length = 0x100});
     EXPECT_TRUE(translate(key, 0x1000, 0x100));
     EXPECT_TRUE(translate(key, 0x1100, 0)) << "nothing, right behind the end";
@@ -154,7 +154,7 @@ TEST_F(MemoryKeysTest, AllowsRangesWithinTheKeyOnly) {
     EXPECT_EQ(translate(key, ~0ULL, 2).error(), AccessFault::out_of_range);
 }
 
-TEST_F(MemoryKeysTest, CoversTheWholeAddressSpaceWithLength64) {
+TEST_F(MemoryKeysTest, Length64CoversAddressSpace) {
     const std::uint32_t key = bench_.make_physical_key();
     const auto whole = [&](std::uint64_t address, std::uint64_t length) {
         return bench_.keys().translate(accessor(),
@@ -166,7 +166,7 @@ TEST_F(MemoryKeysTest, CoversTheWholeAddressSpaceWithLength64) {
 
 // --- Pages ---------------------------------------------------------------------------------------
 
-TEST_F(MemoryKeysTest, CutsARangeAtPageBoundaries) {
+TEST_F(MemoryKeysTest, RangeSplitAtPageBoundaries) {
     const std::vector<Entry> entries{pages(0x10'0000, 0x30'0000), pages(0x20'0000, 0)};
     const MemoryKey& key = make({.start = 0x7000'0800, .length = 0x2000}, entries);
     EXPECT_EQ(translate(key, 0x7000'0800, 0x2000).value(),
@@ -180,13 +180,13 @@ TEST_F(MemoryKeysTest, TranslateAdjacentPagesJoinsRanges) {
     EXPECT_EQ(translate(key, 0, 0x2000).value(), (Ranges{{0x10'0000, 0x2000}}));
 }
 
-TEST_F(MemoryKeysTest, UsesThePageSizeOfTheKey) {
+TEST_F(MemoryKeysTest, PageSizeOfKeyUsed) {
     const std::vector<Entry> entries{pages(0x20'0000, 0x80'0000)};
     const MemoryKey& key = make({.length = 0x40'0000, .log_page = 21}, entries);
     EXPECT_EQ(translate(key, 0x1f'ffff, 2).value(), (Ranges{{0x3f'ffff, 1}, {0x80'0000, 1}}));
 }
 
-TEST_F(MemoryKeysTest, RefusesPagesWithoutATranslation) {
+TEST_F(MemoryKeysTest, PageWithoutTranslationRefused) {
     const std::vector<Entry> entries{pages(0x10'0000, 0)};
     const MemoryKey& key = make({.length = 0x10000, .xlt_octowords = 1}, entries);
     EXPECT_TRUE(translate(key, 0, 0x1000));
@@ -194,7 +194,7 @@ TEST_F(MemoryKeysTest, RefusesPagesWithoutATranslation) {
     EXPECT_EQ(translate(key, 0x2000, 1).error(), AccessFault::bad_translation) << "no entry";
 }
 
-TEST_F(MemoryKeysTest, ObservesTheRightsOfPagesOnlyWhereEntriesHaveThem) {
+TEST_F(MemoryKeysTest, PageRightsRequireRightsInEntries) {
     constexpr std::uint64_t readable = 1;
     const std::vector<Entry> entries{pages(0x10'0000 | readable, 0x20'0000)};
     const MemoryKey& strict = make({.length = 0x2000, .rights_in_entries = true}, entries);
@@ -207,7 +207,7 @@ TEST_F(MemoryKeysTest, ObservesTheRightsOfPagesOnlyWhereEntriesHaveThem) {
 
 // --- Indirect mkeys ------------------------------------------------------------------------------
 
-TEST_F(MemoryKeysTest, FollowsRangesOfOtherKeys) {
+TEST_F(MemoryKeysTest, KlmRangesFollowed) {
     const MemoryKey& first = make({.mode = AccessMode::pa, .length = 0x10'0000});
     const MemoryKey& second = make({.mode = AccessMode::pa, .start = 0x20'0000, .length = 0x1000});
     const std::vector<Entry> entries{range(0x10, first.key(), 0x5000),
@@ -216,7 +216,7 @@ TEST_F(MemoryKeysTest, FollowsRangesOfOtherKeys) {
     EXPECT_EQ(translate(key, 0x108, 0x20).value(), (Ranges{{0x5008, 8}, {0x20'0100, 0x18}}));
 }
 
-TEST_F(MemoryKeysTest, NeedsLocalRightsOfTheKeysBehindAKey) {
+TEST_F(MemoryKeysTest, IndirectKeyRequiresLocalRights) {
     const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x1000, .rights = "l"});
     const std::vector<Entry> entries{range(0x100, inner.key(), 0)};
     const MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100}, entries);
@@ -224,7 +224,7 @@ TEST_F(MemoryKeysTest, NeedsLocalRightsOfTheKeysBehindAKey) {
     EXPECT_EQ(translate(key, 0, 1, AccessRight::remote_write).error(), AccessFault::no_right);
 }
 
-TEST_F(MemoryKeysTest, NestsAsDeepAsTheDeviceSaysAndNoDeeper) {
+TEST_F(MemoryKeysTest, NestingBeyondMaxIndirectionRefused) {
     const auto max = bench_.hca().capabilities().current<"max_indirection">();
     std::uint32_t innermost = make({.mode = AccessMode::pa, .length = 0x100}).key();
     for (std::uint64_t depth = 1; depth <= max + 1; ++depth) {
@@ -239,13 +239,13 @@ TEST_F(MemoryKeysTest, NestsAsDeepAsTheDeviceSaysAndNoDeeper) {
     }
 }
 
-TEST_F(MemoryKeysTest, SurvivesAKeyThatRefersToItself) {
+TEST_F(MemoryKeysTest, SelfReferringKeyRefused) {
     MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100, .changeable = true});
     key.write_translation(0, range(0x100, key.key(), 0));
     EXPECT_EQ(translate(key, 0, 1).error(), AccessFault::nested_too_deep);
 }
 
-TEST_F(MemoryKeysTest, FollowsFixedRanges) {
+TEST_F(MemoryKeysTest, KsmRangesFollowed) {
     const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
     const std::vector<Entry> entries{range(0, inner.key(), 0x5000), range(0, inner.key(), 0x9000)};
     const MemoryKey& key =
@@ -253,7 +253,7 @@ TEST_F(MemoryKeysTest, FollowsFixedRanges) {
     EXPECT_EQ(translate(key, 0xff0, 0x20).value(), (Ranges{{0x5ff0, 0x10}, {0x9000, 0x10}}));
 }
 
-TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
+TEST_F(MemoryKeysTest, StridedBlockInterleavesEntries) {
     const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
     Entry header{};
     const hwtab::View<hwtab::stride_block_ctrl_seg> block{header};
@@ -296,7 +296,7 @@ TEST_F(MemoryKeysTest, ResdLkeyNeedsRightAndIsLocalOnly) {
     }
 }
 
-TEST_F(MemoryKeysTest, DropsWhatIsWrittenAndReadsZerosWithTheKeyForThat) {
+TEST_F(MemoryKeysTest, DumpFillKeyDropsWritesReadsZeros) {
     const std::vector<DataSegment> list{
         {.length = 8, .key = SpecialKeys::dump_fill, .address = 0xdead'0000}};
     std::array<std::byte, 8> data{};
@@ -335,7 +335,7 @@ TEST_F(MemoryKeysTest, IndirectMkeyWithResdLkeyFails) {
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::unknown_key);
 }
 
-TEST_F(MemoryKeysTest, GathersAndScattersThroughAList) {
+TEST_F(MemoryKeysTest, ListGatheredAndScattered) {
     const std::uint32_t key = bench_.make_physical_key();
     const std::uint64_t memory = bench_.allocate(4096);
     const std::array list{DataSegment{.length = 4, .key = key, .address = memory},
@@ -358,7 +358,7 @@ TEST_F(MemoryKeysTest, UnmappedHostMemoryFailsAccess) {
               AccessFault::dma_failed);
 }
 
-TEST_F(MemoryKeysTest, ModifiesEightBytesAtomically) {
+TEST_F(MemoryKeysTest, AtomicModifiesAlignedEightBytes) {
     const std::uint32_t key = bench_.make_physical_key();
     const std::uint64_t memory = bench_.allocate(4096);
     const auto number = bench_.at(memory, sizeof(std::uint64_t));
@@ -370,7 +370,7 @@ TEST_F(MemoryKeysTest, ModifiesEightBytesAtomically) {
               AccessFault::bad_translation);
 }
 
-TEST_F(MemoryKeysTest, LetsThePeerInvalidateOnlyWhereTheKeyAllowsIt) {
+TEST_F(MemoryKeysTest, PeerInvalidateRequiresKeyRight) {
     const MemoryKey& open =
         make({.mode = AccessMode::pa, .length = 8, .peer_may_invalidate = true});
     ASSERT_TRUE(bench_.keys().invalidate(accessor(), open.key()));
@@ -402,7 +402,7 @@ TEST_F(MemoryKeysTest, CreateMkeyTooManyEntriesFails) {
     EXPECT_EQ(bench_.run(call).syndrome, hca::Syndrome::bad_translation_list) << "input too short";
 }
 
-TEST_F(MemoryKeysTest, RefusesAccessModesThatTheDeviceDoesNotHave) {
+TEST_F(MemoryKeysTest, UnsupportedAccessModeRefused) {
     Call<hwtab::cmd_create_mkey> call;
     call.in().set<"memory_key_mkey_entry.access_mode_4_2">(1);
     EXPECT_EQ(bench_.run(call).syndrome, hca::Syndrome::bad_access_mode);
@@ -451,7 +451,7 @@ protected:
 /// Permission bits of MTTs written by UMR: read and write.
 constexpr std::uint64_t present = 3;
 
-TEST_F(UmrTest, RegistersPagesInAFreeKey) {
+TEST_F(UmrTest, FreeKeyRegistersPages) {
     const MemoryKey& key = make({.free = true, .changeable = true, .rights = ""});
     Umr umr;
     umr.set_flags(flag<"inline"> | flag<"check_not_free">);
@@ -473,7 +473,7 @@ TEST_F(UmrTest, RegistersPagesInAFreeKey) {
         << "the mask left lw out";
 }
 
-TEST_F(UmrTest, InvalidatesAKey) {
+TEST_F(UmrTest, FreeMaskInvalidatesKey) {
     const MemoryKey& key = make({.mode = AccessMode::pa, .length = 8, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
@@ -483,7 +483,7 @@ TEST_F(UmrTest, InvalidatesAKey) {
     EXPECT_EQ(translate(key, 0, 1).error(), AccessFault::free_key);
 }
 
-TEST_F(UmrTest, ChecksWhetherTheKeyIsFree) {
+TEST_F(UmrTest, FreeStateChecked) {
     const MemoryKey& in_use = make({.changeable = true});
     const MemoryKey& free = make({.free = true, .changeable = true});
     Umr needs_free;
@@ -496,7 +496,7 @@ TEST_F(UmrTest, ChecksWhetherTheKeyIsFree) {
     EXPECT_TRUE(execute(in_use, needs_use));
 }
 
-TEST_F(UmrTest, ChecksTheQueuePairThatAKeyIsBoundTo) {
+TEST_F(UmrTest, BoundQpChecked) {
     Umr umr;
     umr.set_flags(flag<"inline"> | flag<"check_qpn">);
     EXPECT_TRUE(execute(make({.changeable = true, .queue_pair = queue_pair}), umr));
@@ -505,14 +505,14 @@ TEST_F(UmrTest, ChecksTheQueuePairThatAKeyIsBoundTo) {
               UmrFault::foreign_queue_pair);
 }
 
-TEST_F(UmrTest, RefusesKeysThatWereNotMadeForIt) {
+TEST_F(UmrTest, KeyWithoutUmrEnabledRefused) {
     Umr umr;
     umr.set_flags(flag<"inline">);
     EXPECT_EQ(execute(make({}), umr).error(), UmrFault::not_changeable);
 }
 
 /// QPs of user space have no fre, and change memory windows and indirect mkeys.
-TEST_F(UmrTest, ChangesKeysOfBusAddressesOnlyWithFastRegistration) {
+TEST_F(UmrTest, PhysicalKeyRequiresFastRegistration) {
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.set_mask(mask<"free">);
@@ -527,7 +527,7 @@ TEST_F(UmrTest, ChangesKeysOfBusAddressesOnlyWithFastRegistration) {
         EXPECT_TRUE(execute(make({.mode = mode, .changeable = true}), umr, UmrRights{}));
 }
 
-TEST_F(UmrTest, ChangesTheDomainForPrivilegedQueuePairsOnly) {
+TEST_F(UmrTest, PdChangeRequiresPrivilegedQp) {
     MemoryKey& key = make({.changeable = true});
     const std::uint32_t other = bench_.make_domain();
     Umr umr;
@@ -544,7 +544,7 @@ TEST_F(UmrTest, ChangesTheDomainForPrivilegedQueuePairsOnly) {
     EXPECT_EQ(execute(key, umr).error(), UmrFault::foreign_domain);
 }
 
-TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
+TEST_F(UmrTest, TranslationsReadThroughPointerAtOffset) {
     const std::uint32_t data_key = bench_.make_physical_key();
     const std::uint64_t list = bench_.allocate(4096);
     store_be<std::uint64_t>(bench_.at(list, 8), 0x70'0000 | present);
@@ -584,13 +584,13 @@ std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t va
     return done ? std::nullopt : std::optional(done.error());
 }
 
-TEST(UmrCapabilityTest, TakesLongOffsetsOnlyWhereTheDeviceCan) {
+TEST(UmrCapabilityTest, ExtendedOffsetRequiresCapability) {
     EXPECT_EQ(fault_with("umr_extended_translation_offset", 1, 0, 1), std::nullopt);
     EXPECT_EQ(fault_with("umr_extended_translation_offset", 0, 0, 1), UmrFault::malformed);
     EXPECT_EQ(fault_with("umr_extended_translation_offset", 0, 0, 0), std::nullopt);
 }
 
-TEST(UmrCapabilityTest, ChangesTheSizeOfPagesOnlyWhereTheDeviceCan) {
+TEST(UmrCapabilityTest, PageSizeChangeRequiresCapability) {
     constexpr auto size = hwtab::value<hwtab::mkey_mask, "page_size">;
     EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 0, size, 0), std::nullopt);
     EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 1, size, 0), UmrFault::not_supported);
@@ -638,12 +638,12 @@ std::expected<void, UmrFault> give_atomic_right(std::uint64_t disabled) {
                                       .body = umr.bytes()});
 }
 
-TEST(UmrCapabilityTest, ChangesTheAtomicRightOnlyWhereTheDeviceCan) {
+TEST(UmrCapabilityTest, AtomicRightChangeRequiresCapability) {
     EXPECT_TRUE(give_atomic_right(0));
     EXPECT_EQ(give_atomic_right(1).error(), UmrFault::not_supported);
 }
 
-TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {
+TEST_F(UmrTest, UnreadableTranslationRefused) {
     const MemoryKey& key = make({.changeable = true});
     Umr umr;
     umr.control().set<"xlt_octowords">(1);
@@ -654,7 +654,7 @@ TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {
     EXPECT_EQ(execute(key, umr).error(), UmrFault::unreachable);
 }
 
-TEST_F(UmrTest, FindsADescriptionOfSignaturesBehindTheTranslationOnly) {
+TEST_F(UmrTest, BsfWithoutSpaceBehindTranslationRefused) {
     const MemoryKey& key = make({.changeable = true});
     const std::uint32_t data_key = bench_.make_physical_key();
     Umr umr;
@@ -669,7 +669,7 @@ TEST_F(UmrTest, FindsADescriptionOfSignaturesBehindTheTranslationOnly) {
     EXPECT_EQ(execute(key, umr).error(), UmrFault::malformed);
 }
 
-TEST_F(UmrTest, LeavesTheKeyAloneWhenTheTranslationIsTooLong) {
+TEST_F(UmrTest, TranslationTooLongChangesNothing) {
     const MemoryKey& key = make({.length = 5, .xlt_octowords = 1, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
@@ -694,7 +694,7 @@ TEST_F(UmrTest, PaddingOfListIsNotCounted) {
     EXPECT_EQ(translate(key, 0, 1).value(), (Ranges{{0x10'0000, 1}}));
 }
 
-TEST_F(UmrTest, TakesPagesAwayAndBringsThemBack) {
+TEST_F(UmrTest, AbsentPagesFaultUntilRestored) {
     const std::vector<Entry> entries{pages(0x10'0000 | present, 0x20'0000 | present)};
     const MemoryKey& key =
         make({.length = 0x2000, .changeable = true, .rights_in_entries = true}, entries);
@@ -716,7 +716,7 @@ TEST_F(UmrTest, TakesPagesAwayAndBringsThemBack) {
     EXPECT_EQ(translate(key, 0x1000, 1).value(), (Ranges{{0x30'0000, 1}}));
 }
 
-TEST_F(UmrTest, MakesAKeyCoverEverything) {
+TEST_F(UmrTest, Length64CoversAddressSpace) {
     const MemoryKey& key = make({.length = 0x1000, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
@@ -726,7 +726,7 @@ TEST_F(UmrTest, MakesAKeyCoverEverything) {
     EXPECT_TRUE(key.contains(0x7fff'0000'0000, 0x1000));
 }
 
-TEST_F(UmrTest, RefusesABodyThatIsCutOff) {
+TEST_F(UmrTest, TruncatedBodyRefused) {
     const MemoryKey& key = make({.changeable = true});
     const Umr umr;
     EXPECT_EQ(execute_umr(bench_.keys(),

@@ -26,13 +26,13 @@ struct Description : SignatureDescription {
 
 constexpr std::uint64_t crc32_repeat = hwtab::value<hwtab::bsf_block_format, "crc32_repeat">;
 
-TEST(Bsf, KnowsDataWithoutSignatures) {
+TEST(Bsf, EmptyBsfHasNoSignatures) {
     const auto format = Description().decode().value();
     EXPECT_FALSE(format.wire || format.memory);
     EXPECT_EQ(format.wire_size(1000), 1000U);
 }
 
-TEST(Bsf, TakesAllKindsOfCrc) {
+TEST(Bsf, CrcKindsDecoded) {
     constexpr std::array kinds{
         std::tuple{hwtab::value<hwtab::bsf_block_format, "crc32_repeat">, GuardKind::crc32, 4U},
         std::tuple{hwtab::value<hwtab::bsf_block_format, "crc32_repeat_seed_zero">,
@@ -53,7 +53,7 @@ TEST(Bsf, TakesAllKindsOfCrc) {
     }
 }
 
-TEST(Bsf, TakesT10DifFromTheInlinePart) {
+TEST(Bsf, T10DifDecodedFromInlinePart) {
     Description description;
     description.set_wire_dif();
     description.all().set<"w_inl.escape">(2);
@@ -66,14 +66,14 @@ TEST(Bsf, TakesT10DifFromTheInlinePart) {
     EXPECT_EQ(wire.tags->escape, TagEscape::application_and_reference);
 }
 
-TEST(Bsf, KeepsTheReferenceTagUnlessItIsToGrow) {
+TEST(Bsf, ReferenceTagWithoutIncrementConstant) {
     Description description;
     description.set_wire_dif();
     description.all().set<"w_inl.inc_reftag">(0);
     EXPECT_EQ(description.decode()->wire->sign(7, 0), 0xabcd'1234'5678U);
 }
 
-TEST(Bsf, KnowsAllBlockSizes) {
+TEST(Bsf, BlockSizesDecoded) {
     constexpr std::array sizes{std::pair{1U, 512U},  std::pair{2U, 520U},
                                std::pair{3U, 4096U}, std::pair{4U, 4160U},
                                std::pair{6U, 4048U}, std::pair{5U, 1U << 30U}};
@@ -87,7 +87,7 @@ TEST(Bsf, KnowsAllBlockSizes) {
 
 /// With sbs, the block size of memory applies to both, and the field of the wire has
 /// another meaning.
-TEST(Bsf, TakesTheBlockSizeOfMemoryForTheSameStructure) {
+TEST(Bsf, SameStructureUsesMemoryBlockSize) {
     Description description;
     description.set_memory_crc(crc32_repeat);
     description.basic().set<"w_bfs">(crc32_repeat);
@@ -100,7 +100,7 @@ TEST(Bsf, TakesTheBlockSizeOfMemoryForTheSameStructure) {
 }
 
 /// 512 bytes on the wire need a memory block of 516 bytes.
-TEST(Bsf, CountsBytesOfBothForms) {
+TEST(Bsf, SizesConvertedBetweenWireAndMemory) {
     Description description;
     description.set_memory_crc(crc32_repeat);
     const auto stripped = description.decode().value();
@@ -112,7 +112,7 @@ TEST(Bsf, CountsBytesOfBothForms) {
     EXPECT_EQ(description.decode()->wire_size(8 * 516), 4104U) << "eight blocks become one";
 }
 
-TEST(Bsf, RefusesWhatTheDeviceDoesNotHave) {
+TEST(Bsf, UnsupportedFormatsRefused) {
     Description encrypted;
     encrypted.basic().set<"bsf_size">(3);
     EXPECT_EQ(encrypted.decode().error(), FormatFault::encrypted);
@@ -146,7 +146,7 @@ TEST(Bsf, InvalidFieldsRefused) {
     EXPECT_EQ(lone.decode().error(), FormatFault::different_structure);
 }
 
-TEST(Bsf, RefusesOnesThatAreCutOff) {
+TEST(Bsf, TruncatedBsfRefused) {
     Description description;
     EXPECT_EQ(description.decode(8).error(), FormatFault::too_short);
     EXPECT_EQ(description.decode(48).error(), FormatFault::too_short);
@@ -167,7 +167,7 @@ SignatureDomain dif_with(TagEscape escape = TagEscape::none, std::uint16_t mask 
 
 constexpr Signature intact = 0x9ec6'5678'f0de'bc9a;
 
-TEST(SignatureComparison, NamesTheFirstPartThatIsWrong) {
+TEST(SignatureComparison, FirstWrongPartNamed) {
     EXPECT_EQ(dif_with().compare(intact, intact, 0xff), std::nullopt);
     EXPECT_EQ(dif_with().compare(intact, ~intact, 0xff), SignaturePart::guard);
     EXPECT_EQ(dif_with().compare(intact, intact ^ 0x0000'0100'0000'0001, 0xff),
@@ -175,7 +175,7 @@ TEST(SignatureComparison, NamesTheFirstPartThatIsWrong) {
     EXPECT_EQ(dif_with().compare(intact, intact ^ 1, 0xff), SignaturePart::reference_tag);
 }
 
-TEST(SignatureComparison, LooksAtTheBytesOfTheMaskOnly) {
+TEST(SignatureComparison, UnmaskedBytesIgnored) {
     EXPECT_EQ(dif_with().compare(intact, ~intact, 0x3f), SignaturePart::application_tag);
     EXPECT_EQ(dif_with().compare(intact, ~intact, 0x0f), SignaturePart::reference_tag);
     EXPECT_EQ(dif_with().compare(intact, ~intact, 0), std::nullopt);
@@ -185,7 +185,7 @@ TEST(SignatureComparison, LooksAtTheBytesOfTheMaskOnly) {
               SignaturePart::application_tag);
 }
 
-TEST(SignatureComparison, LooksAtTheBitsOfTheApplicationTagThatCount) {
+TEST(SignatureComparison, UnmaskedApplicationTagBitsIgnored) {
     constexpr Signature low_bit = 0x0000'0001'0000'0000;
     EXPECT_EQ(dif_with(TagEscape::none, 0xfffe).compare(intact, intact ^ low_bit, 0xff),
               std::nullopt);
@@ -193,7 +193,7 @@ TEST(SignatureComparison, LooksAtTheBitsOfTheApplicationTagThatCount) {
               SignaturePart::application_tag);
 }
 
-TEST(SignatureComparison, LetsEscapedBlocksPass) {
+TEST(SignatureComparison, EscapedBlocksPass) {
     constexpr Signature application = 0x0000'ffff'0000'0000;
     constexpr Signature both = 0x0000'ffff'ffff'ffff;
     EXPECT_EQ(dif_with().compare(intact, both, 0xff), SignaturePart::guard);

@@ -127,7 +127,7 @@ std::vector<std::optional<SignatureDomain>> all_domains() {
 
 /// All combinations of block kinds and sizes on the wire and in memory, with random packet
 /// boundaries and an incomplete last block.
-TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
+TEST(SignatureTransfer, EveryFormConvertedToEveryOther) {
     std::mt19937 random(3);
     const Bytes raw = random_bytes(3 * 4160 + 77, 11);
     for (const auto& wire : all_domains()) {
@@ -153,7 +153,7 @@ TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
 }
 
 /// The peer requests retransmission from any packet on.
-TEST(SignatureTransfer, SendsTheSameAgain) {
+TEST(SignatureTransfer, RetransmissionSendsSameBytes) {
     std::mt19937 random(5);
     const Bytes raw = random_bytes(8 * 512, 13);
     const Bsf format{.wire = dif(), .memory = crc(GuardKind::crc32c, 4096), .check_mask = 0xff};
@@ -171,7 +171,7 @@ TEST(SignatureTransfer, SendsTheSameAgain) {
 
 /// The peer writes blocks in several RDMA writes, the second of which begins in the middle of a
 /// block.
-TEST(SignatureTransfer, ReceivesBlocksInAnyOrderAndInPieces) {
+TEST(SignatureTransfer, BlocksReceivedInAnyOrderAndSplit) {
     const Bytes raw = random_bytes(2 * 512, 17);
     const Bsf format{.wire = std::nullopt, .memory = dif(), .check_mask = 0xff};
     const Bytes in_memory = with_signatures(format.memory, raw);
@@ -182,7 +182,7 @@ TEST(SignatureTransfer, ReceivesBlocksInAnyOrderAndInPieces) {
     EXPECT_EQ(target.memory.bytes, in_memory);
 }
 
-TEST(SignatureTransfer, DoesNotCheckASignatureOfWhichItHasSeenOnlyTheEnd) {
+TEST(SignatureTransfer, SignatureWithoutBlockBeginNotChecked) {
     const Bytes raw = random_bytes(2 * 512, 19);
     const Bsf format{.wire = dif(), .memory = std::nullopt, .check_mask = 0xff};
     const Bytes on_wire = with_signatures(format.wire, raw);
@@ -206,7 +206,7 @@ struct Corrupted {
     Bytes stream;
 };
 
-TEST(SignatureTransfer, ReportsWrongDataInMemory) {
+TEST(SignatureTransfer, WrongGuardInMemoryReported) {
     Signed source =
         make({.wire = std::nullopt, .memory = dif(), .check_mask = 0xff}, Corrupted(520).stream);
     source.send(0, 1024);
@@ -218,7 +218,7 @@ TEST(SignatureTransfer, ReportsWrongDataInMemory) {
                                                          .offset = second_block_end}));
 }
 
-TEST(SignatureTransfer, ReportsWrongTagsOnTheWire) {
+TEST(SignatureTransfer, WrongTagsOnWireReported) {
     Signed target = make({.wire = dif(), .memory = std::nullopt, .check_mask = 0xff}, Bytes(1024));
     target.receive(0, Corrupted(520 + 512 + 2).stream);
     target.receive(0, Corrupted(520 + 512 + 4).stream);
@@ -232,7 +232,7 @@ TEST(SignatureTransfer, ReportsWrongTagsOnTheWire) {
     EXPECT_EQ(target.failures[1].found, 0xec7d'5678'0fde'bc9bU);
 }
 
-TEST(SignatureTransfer, ReportsWrongCrcs) {
+TEST(SignatureTransfer, WrongCrcReported) {
     const SignatureDomain domain = crc(GuardKind::crc32);
     Bytes stream = with_signatures(domain, Bytes(512, std::byte{0xa5}), 0);
     stream.front() = ~stream.front();
@@ -246,14 +246,14 @@ TEST(SignatureTransfer, ReportsWrongCrcs) {
     EXPECT_EQ(source.failures.front().offset, 515U);
 }
 
-TEST(SignatureTransfer, ChecksOnlyWhatTheMaskSays) {
+TEST(SignatureTransfer, UnmaskedPartNotChecked) {
     Signed source =
         make({.wire = std::nullopt, .memory = dif(), .check_mask = 0x3f}, Corrupted(0).stream);
     source.send(0, 1024);
     EXPECT_TRUE(source.failures.empty());
 }
 
-TEST(SignatureTransfer, LooksAtNoSignatureThatIsNotThereYet) {
+TEST(SignatureTransfer, IncompleteSignatureNotChecked) {
     Signed target = make({.wire = dif(), .memory = std::nullopt, .check_mask = 0xff}, Bytes(1024));
     target.receive(0, Bytes(519, std::byte{1}));
     EXPECT_TRUE(target.failures.empty());
@@ -272,7 +272,7 @@ Bsf same(std::uint8_t copy_mask, const SignatureDomain& wire = dif()) {
             .copy_mask = copy_mask};
 }
 
-TEST(SignatureTransfer, CopiesWhatTheMaskSays) {
+TEST(SignatureTransfer, CopyMaskCopiesSignatureBytes) {
     constexpr std::uint8_t application_tag = 0x30;
     const Bytes wrong = Corrupted(512 + 2).stream;
     Signed source = make(same(application_tag), wrong);
@@ -282,7 +282,7 @@ TEST(SignatureTransfer, CopiesWhatTheMaskSays) {
     EXPECT_EQ(target.memory.bytes, wrong);
 }
 
-TEST(SignatureTransfer, MakesAnewWhatTheMaskLeavesOut) {
+TEST(SignatureTransfer, UncopiedSignatureBytesGenerated) {
     constexpr std::uint8_t all_but_application_tag = 0xcf;
     const Bytes good = with_signatures(dif(), Bytes(1024, std::byte{0xa5}));
     const Bytes wrong = Corrupted(512 + 2).stream;
@@ -294,7 +294,7 @@ TEST(SignatureTransfer, MakesAnewWhatTheMaskLeavesOut) {
 }
 
 /// Initiator and target use different reference tags.
-TEST(SignatureTransfer, ChangesTagsOnTheWay) {
+TEST(SignatureTransfer, TagsReplacedBetweenWireAndMemory) {
     const SignatureDomain wire =
         dif(512, {.application = 0x1111, .reference = 100, .reference_increments = true});
     const Bytes raw = random_bytes(4 * 512, 23);
@@ -307,7 +307,7 @@ TEST(SignatureTransfer, ChangesTagsOnTheWay) {
     EXPECT_TRUE(target.failures.empty());
 }
 
-TEST(SignatureTransfer, CopiesASignatureThatComesInPieces) {
+TEST(SignatureTransfer, SplitSignatureCopied) {
     const Bytes stream = with_signatures(dif(), random_bytes(2 * 512, 29));
     Signed target = make(same(0xff), Bytes(stream.size()));
     for (std::size_t position = 0; position < stream.size(); position += 3) {
@@ -318,7 +318,7 @@ TEST(SignatureTransfer, CopiesASignatureThatComesInPieces) {
 }
 
 /// Guards of the same kind with different seeds.
-TEST(SignatureTransfer, TakesTheSeedOfEachForm) {
+TEST(SignatureTransfer, SeedOfEachFormUsed) {
     const Bytes raw(512, std::byte{0xa5});
     Signed source = make(same(0x3f), with_signatures(dif(), raw, 0));
     source.format.check_mask = 0xff;
@@ -329,7 +329,7 @@ TEST(SignatureTransfer, TakesTheSeedOfEachForm) {
 
 // --- Faults --------------------------------------------------------------------------------------
 
-TEST(SignatureTransfer, EndsWhereMemoryEnds) {
+TEST(SignatureTransfer, MemoryTooShortFailsTransfer) {
     Signed source = make({.wire = std::nullopt, .memory = dif(), .check_mask = 0xff}, Bytes(512));
     Bytes out(512);
     EXPECT_EQ(source.transfer(source.sending).send(0, out).error(), AccessFault::out_of_range)

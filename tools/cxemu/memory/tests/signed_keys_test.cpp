@@ -69,7 +69,7 @@ protected:
     std::vector<SignatureError> errors_;
 };
 
-TEST_F(SignedKeysTest, AddsSignaturesToWhatThePeerReads) {
+TEST_F(SignedKeysTest, PeerReadInsertsSignatures) {
     for (const UmrLists lists : {UmrLists::in_request, UmrLists::in_memory}) {
         insert_dif(lists);
         const auto stream = read(0, 520, AccessRight::remote_read).value();
@@ -78,7 +78,7 @@ TEST_F(SignedKeysTest, AddsSignaturesToWhatThePeerReads) {
     }
 }
 
-TEST_F(SignedKeysTest, WritesSignaturesBehindWhatThePeerWrites) {
+TEST_F(SignedKeysTest, PeerWriteStoresSignatures) {
     strip_crc();
     ASSERT_TRUE(write(0, std::vector(512, std::byte{0})));
     Guard guard(GuardKind::crc32c, 0xffff'ffff);
@@ -87,7 +87,7 @@ TEST_F(SignedKeysTest, WritesSignaturesBehindWhatThePeerWrites) {
     EXPECT_TRUE(errors_.empty());
 }
 
-TEST_F(SignedKeysTest, CountsAddressesOnTheWire) {
+TEST_F(SignedKeysTest, AddressesCountedInWireForm) {
     insert_dif();
     EXPECT_TRUE(read(0, 520)) << "more than is in memory";
     EXPECT_EQ(read(0, 521).error(), AccessFault::out_of_range);
@@ -97,7 +97,7 @@ TEST_F(SignedKeysTest, CountsAddressesOnTheWire) {
     EXPECT_EQ(read(0, 513).error(), AccessFault::out_of_range) << "the CRC isn't data";
 }
 
-TEST_F(SignedKeysTest, FindsTheMemoryOfARange) {
+TEST_F(SignedKeysTest, RangeTranslatedToMemoryForm) {
     strip_crc();
     const auto located =
         bench_.keys().translate(accessor(), {.key = signed_.key(), .address = 0, .length = 512});
@@ -106,7 +106,7 @@ TEST_F(SignedKeysTest, FindsTheMemoryOfARange) {
 }
 
 /// Software must acknowledge each error by a UMR.
-TEST_F(SignedKeysTest, ReportsOneErrorUntilSoftwareHasSeenIt) {
+TEST_F(SignedKeysTest, ErrorReportedOnceUntilAcknowledged) {
     strip_crc();
     ASSERT_TRUE(read(0, 512)) << "the transfer itself succeeds";
     ASSERT_TRUE(read(0, 512));
@@ -123,7 +123,7 @@ TEST_F(SignedKeysTest, ReportsOneErrorUntilSoftwareHasSeenIt) {
     EXPECT_EQ(errors_.size(), 2U);
 }
 
-TEST_F(SignedKeysTest, NeedsItsSignatureVariables) {
+TEST_F(SignedKeysTest, DestroyedPsvRefused) {
     strip_crc();
     Call<hwtab::cmd_destroy_psv> call;
     call.in().set<"psvn">(signed_.memory_variable());
@@ -131,7 +131,7 @@ TEST_F(SignedKeysTest, NeedsItsSignatureVariables) {
     EXPECT_EQ(read(0, 512).error(), AccessFault::no_signature_state);
 }
 
-TEST_F(SignedKeysTest, RefusesAtomicOperations) {
+TEST_F(SignedKeysTest, AtomicOperationRefused) {
     insert_dif();
     EXPECT_EQ(bench_.keys()
                   .modify(accessor(), signed_.key(), 0, [](std::uint64_t value) { return value; })
@@ -139,7 +139,7 @@ TEST_F(SignedKeysTest, RefusesAtomicOperations) {
               AccessFault::signed_data);
 }
 
-TEST_F(SignedKeysTest, WritesNothingWhenTheKeyRefuses) {
+TEST_F(SignedKeysTest, RefusedWriteChangesNothing) {
     strip_crc();
     EXPECT_EQ(write(1, std::vector(512, std::byte{1})).error(), AccessFault::out_of_range);
     EXPECT_EQ(bench_.load32(memory_), 0xa5a5'a5a5U);

@@ -44,18 +44,18 @@ std::map<unsigned, unsigned> extended_capabilities_of(const ConfigSpace& space) 
     return found;
 }
 
-TEST_F(ConfigSpaceTest, IdentifiesAnInfiniBandController) {
+TEST_F(ConfigSpaceTest, IdentityIsInfiniBandController) {
     EXPECT_EQ(space_.read32(0), 0x101715b3U);
     EXPECT_EQ(space_.read32(8) >> 8U, 0x020700U);
 }
 
-TEST_F(ConfigSpaceTest, TakesItsIdsFromTheProfile) {
+TEST_F(ConfigSpaceTest, IdsTakenFromProfile) {
     const ConfigSpace vf(FunctionConfig{.device_id = 0x1018, .subsystem_id = 0x0055});
     EXPECT_EQ(vf.read16(2), 0x1018);
     EXPECT_EQ(vf.read16(0x2e), 0x0055);
 }
 
-TEST_F(ConfigSpaceTest, ListsItsCapabilities) {
+TEST_F(ConfigSpaceTest, CapabilitiesListed) {
     EXPECT_NE(space_.read16(reg::status) & 0x10, 0);
     const std::map<unsigned, unsigned> expected{
         {0x01, 0x40}, {0x09, 0xc0}, {0x10, 0x60}, {0x11, 0x9c}};
@@ -64,7 +64,7 @@ TEST_F(ConfigSpaceTest, ListsItsCapabilities) {
     EXPECT_EQ(extended_capabilities_of(space_), extended);
 }
 
-TEST_F(ConfigSpaceTest, ShowsTheSizeOfBar0) {
+TEST_F(ConfigSpaceTest, Bar0SizeReadable) {
     write<std::uint32_t>(0x10, 0xffffffff);
     write<std::uint32_t>(0x14, 0xffffffff);
     EXPECT_EQ(space_.read32(0x10), 0xfe00000cU); // 32 MiB, 64 bit, prefetchable
@@ -73,22 +73,22 @@ TEST_F(ConfigSpaceTest, ShowsTheSizeOfBar0) {
     EXPECT_EQ(space_.read32(0x18), 0U);
 }
 
-TEST_F(ConfigSpaceTest, OffersMsixInBar0) {
+TEST_F(ConfigSpaceTest, MsixLocatedInBar0) {
     EXPECT_EQ(space_.read16(reg::msix_control), 63);
     EXPECT_EQ(space_.read32(reg::msix + 4), 0x2000U);
     EXPECT_EQ(space_.read32(reg::msix + 8), 0x3000U);
 }
 
-TEST_F(ConfigSpaceTest, HasNoIntxPin) {
+TEST_F(ConfigSpaceTest, IntxPinAbsent) {
     EXPECT_EQ(space_.read16(0x3c) >> 8U, 0);
 }
 
-TEST_F(ConfigSpaceTest, CarriesTheSerialNumber) {
+TEST_F(ConfigSpaceTest, SerialNumberReadable) {
     EXPECT_EQ(space_.read32(reg::serial_number + 4), 0x00001234U);
     EXPECT_EQ(space_.read32(reg::serial_number + 8), 0x0002c903U);
 }
 
-TEST_F(ConfigSpaceTest, KeepsReadOnlyBits) {
+TEST_F(ConfigSpaceTest, ReadOnlyBitsUnchangedByWrites) {
     write<std::uint32_t>(0x00, 0xffffffff);
     write<std::uint32_t>(0x08, 0);
     write<std::uint16_t>(reg::msix_control, 0xffff);
@@ -99,7 +99,7 @@ TEST_F(ConfigSpaceTest, KeepsReadOnlyBits) {
     EXPECT_EQ(space_.read16(reg::command), 0x0546);
 }
 
-TEST_F(ConfigSpaceTest, WrittenInBytesWordsAndCrookedPieces) {
+TEST_F(ConfigSpaceTest, WritesOfAnySizeAndAlignmentAccepted) {
     write<std::uint8_t>(reg::command, 0x06);
     EXPECT_TRUE(space_.memory_enabled());
     EXPECT_TRUE(space_.bus_master_enabled());
@@ -111,7 +111,7 @@ TEST_F(ConfigSpaceTest, WrittenInBytesWordsAndCrookedPieces) {
     EXPECT_EQ(space_.read16(0x14), 0x2233);
 }
 
-TEST_F(ConfigSpaceTest, ReadAsAWhole) {
+TEST_F(ConfigSpaceTest, WholeSpaceReadable) {
     std::vector<std::byte> all(4096);
     space_.read(0, all);
     EXPECT_EQ(load_le<std::uint32_t>(all), 0x101715b3U);
@@ -120,7 +120,7 @@ TEST_F(ConfigSpaceTest, ReadAsAWhole) {
     EXPECT_EQ(last[0], std::byte{0});
 }
 
-TEST_F(ConfigSpaceTest, AsksForAFunctionLevelResetAndNeverShowsTheBit) {
+TEST_F(ConfigSpaceTest, FlrRequestedAndBitReadsZero) {
     EXPECT_NE(space_.read32(reg::express + 4) & (1U << 28U), 0U); // FLR is offered
     EXPECT_FALSE(write<std::uint16_t>(reg::device_control, 0x2910));
     EXPECT_TRUE(write<std::uint16_t>(reg::device_control, 0xa910));
@@ -130,7 +130,7 @@ TEST_F(ConfigSpaceTest, AsksForAFunctionLevelResetAndNeverShowsTheBit) {
     EXPECT_FALSE(write<std::uint8_t>(reg::device_control, 0x80));
 }
 
-TEST_F(ConfigSpaceTest, GoesToD3hotAndBackWithoutForgetting) {
+TEST_F(ConfigSpaceTest, D3hotKeepsRegisters) {
     write<std::uint16_t>(reg::command, 0x0006);
     write<std::uint16_t>(reg::power_control, 0x0003);
     EXPECT_FALSE(space_.powered());
@@ -140,7 +140,7 @@ TEST_F(ConfigSpaceTest, GoesToD3hotAndBackWithoutForgetting) {
     EXPECT_EQ(space_.read16(reg::command), 0x0006);
 }
 
-TEST_F(ConfigSpaceTest, IgnoresPowerStatesThatDoNotExist) {
+TEST_F(ConfigSpaceTest, UnknownPowerStateIgnored) {
     write<std::uint16_t>(reg::power_control, 0x0001);
     EXPECT_EQ(space_.read16(reg::power_control) & 3, 0);
     write<std::uint16_t>(reg::power_control, 0x0003);
@@ -148,7 +148,7 @@ TEST_F(ConfigSpaceTest, IgnoresPowerStatesThatDoNotExist) {
     EXPECT_EQ(space_.read16(reg::power_control) & 3, 3);
 }
 
-TEST_F(ConfigSpaceTest, ForgetsAllButStickyRegistersInAReset) {
+TEST_F(ConfigSpaceTest, ResetKeepsStickyRegistersOnly) {
     write<std::uint16_t>(reg::command, 0x0006);
     write<std::uint16_t>(reg::msix_control, 0x8000);
     write<std::uint32_t>(0x10, 0xfe000000);
@@ -162,7 +162,7 @@ TEST_F(ConfigSpaceTest, ForgetsAllButStickyRegistersInAReset) {
     EXPECT_EQ(space_.read32(reg::error_reporting + 8), 0U);
 }
 
-TEST_F(ConfigSpaceTest, ShowsErrorsUntilAOneIsWrittenToThem) {
+TEST_F(ConfigSpaceTest, ErrorBitsClearedByWritingOne) {
     space_.note_master_abort();
     space_.note_unsupported_request();
     EXPECT_EQ(space_.read16(reg::status), 0x2010);
@@ -178,7 +178,7 @@ TEST_F(ConfigSpaceTest, ShowsErrorsUntilAOneIsWrittenToThem) {
     EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0U);
 }
 
-TEST_F(ConfigSpaceTest, KeepsReportedErrorsOverAFunctionLevelReset) {
+TEST_F(ConfigSpaceTest, FlrKeepsReportedErrors) {
     space_.note_master_abort();
     space_.note_unsupported_request();
     space_.reset(ConfigSpace::ResetScope::keep_sticky);
@@ -186,7 +186,7 @@ TEST_F(ConfigSpaceTest, KeepsReportedErrorsOverAFunctionLevelReset) {
     EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0x00100000U);
 }
 
-TEST_F(ConfigSpaceTest, LetsTheGatewaySemaphoreBeTakenButOffersNoAddressSpace) {
+TEST_F(ConfigSpaceTest, GatewaySemaphoreTakenWithoutAddressSpaces) {
     const unsigned at = reg::vendor_specific;
     EXPECT_EQ(space_.read32(at + 12), 0U); // free
     const std::uint32_t ticket = space_.read32(at + 8);
@@ -196,7 +196,7 @@ TEST_F(ConfigSpaceTest, LetsTheGatewaySemaphoreBeTakenButOffersNoAddressSpace) {
     EXPECT_EQ(space_.read32(at + 4) >> 29U, 0U);
 }
 
-TEST_F(ConfigSpaceTest, StatesTheLinkOfTheProfile) {
+TEST_F(ConfigSpaceTest, LinkOfProfileReported) {
     const ConfigSpace space(FunctionConfig{.link_speed = 5, .link_width = 8});
     EXPECT_EQ(space.read32(reg::express + 0x0c) & 0x3ffU, 0x085U);
     EXPECT_EQ(space.read16(reg::express + 0x12) & 0x3ffU, 0x085U);

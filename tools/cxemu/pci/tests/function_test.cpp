@@ -102,7 +102,7 @@ using BusMaster = FunctionTest;
 using Msix = FunctionTest;
 using Reset = FunctionTest;
 
-TEST_F(Bar, ReadAndWrittenByTheModel) {
+TEST_F(Bar, AccessReachesModel) {
     enable_memory_and_bus_master();
     EXPECT_THAT(read_bar(0x1010, 4), Each(std::byte{0x10}));
     write_bar(0x100020, 8);
@@ -110,7 +110,7 @@ TEST_F(Bar, ReadAndWrittenByTheModel) {
     EXPECT_THAT(model_.writes, ElementsAre(Pair(0x100020, 8)));
 }
 
-TEST_F(Bar, AccessesAreCutIntoAlignedPieces) {
+TEST_F(Bar, AccessSplitIntoAlignedPieces) {
     enable_memory_and_bus_master();
     write_bar(0x8003, 14);
     EXPECT_THAT(model_.writes,
@@ -119,7 +119,7 @@ TEST_F(Bar, AccessesAreCutIntoAlignedPieces) {
     EXPECT_THAT(model_.reads, ElementsAre(Pair(0, 8), Pair(8, 8), Pair(16, 8)));
 }
 
-TEST_F(Bar, ReadsAsAllOnesWhileMemoryIsDisabled) {
+TEST_F(Bar, MemoryDisabledReadsAllOnes) {
     EXPECT_THAT(read_bar(0, 8), Each(std::byte{0xff}));
     write_bar(0, 8);
     EXPECT_THAT(model_.reads, IsEmpty());
@@ -135,7 +135,7 @@ TEST_F(Bar, D3hotReadsAllOnes) {
     EXPECT_THAT(model_.reads, IsEmpty());
 }
 
-TEST_F(Bar, ReadsAsAllOnesWithoutAModel) {
+TEST_F(Bar, MissingModelReadsAllOnes) {
     Function empty(FunctionConfig{}, make_silent_log());
     std::array<std::byte, 2> command{std::byte{6}, std::byte{0}};
     ASSERT_TRUE(empty.region_write(region::config, reg::command, command));
@@ -144,7 +144,7 @@ TEST_F(Bar, ReadsAsAllOnesWithoutAModel) {
     EXPECT_THAT(out, Each(std::byte{0xff}));
 }
 
-TEST_F(Bar, OffersThePendingBitsOnTheirPage) {
+TEST_F(Bar, PendingBitsReadable) {
     enable_memory_and_bus_master();
     function_.interrupts().raise(2);
     const auto bits = read_bar(msix_pending_offset, 8);
@@ -152,7 +152,7 @@ TEST_F(Bar, OffersThePendingBitsOnTheirPage) {
     EXPECT_THAT(model_.reads, IsEmpty());
 }
 
-TEST_F(Bar, KeepsTheModelOutOfTheMsixPages) {
+TEST_F(Bar, MsixPagesKeptFromModel) {
     enable_memory_and_bus_master();
     write_bar(msix_table_offset, 16);
     write_bar(msix_pending_offset, 8);
@@ -162,14 +162,14 @@ TEST_F(Bar, KeepsTheModelOutOfTheMsixPages) {
     EXPECT_THAT(model_.writes, ElementsAre(Pair(0x4000, 8)));
 }
 
-TEST_F(Bar, HasItsOwnSizeAndNoOtherRegionButConfigExists) {
+TEST_F(Bar, Bar0AndConfigAreOnlyRegions) {
     EXPECT_EQ(function_.region_size(region::bar0), 32U << 20);
     EXPECT_EQ(function_.region_size(region::config), 4096U);
     for (const std::uint32_t other : {1U, 2U, 6U, 8U, 9U, UINT32_MAX})
         EXPECT_EQ(function_.region_size(other), 0U);
 }
 
-TEST_F(BusMaster, LetsDmaThroughOnlyWhileItIsOn) {
+TEST_F(BusMaster, DmaWorksOnlyWhileEnabled) {
     memory_.map_into(function_.dma(), 0);
     EXPECT_FALSE(dma_works());
     enable_memory_and_bus_master();
@@ -179,7 +179,7 @@ TEST_F(BusMaster, LetsDmaThroughOnlyWhileItIsOn) {
     EXPECT_THAT(model_.bus_master, ElementsAre(true, false));
 }
 
-TEST_F(BusMaster, OffInD3hot) {
+TEST_F(BusMaster, D3hotDisablesDma) {
     memory_.map_into(function_.dma(), 0);
     enable_memory_and_bus_master();
     write_config<std::uint16_t>(reg::power_control, 3);
@@ -197,12 +197,12 @@ TEST_F(BusMaster, UnmappedDmaSetsReceivedMasterAbort) {
     EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
 }
 
-TEST_F(BusMaster, DoesNotCallItAMasterAbortWhenItIsOff) {
+TEST_F(BusMaster, DisabledDmaSetsNoMasterAbort) {
     EXPECT_FALSE(dma_works());
     EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
 }
 
-TEST_F(Msix, SentWhenEnabledAndBusMaster) {
+TEST_F(Msix, EnabledWithBusMasterSends) {
     const UniqueFd guest = take_vector_0();
     function_.interrupts().raise(0);
     EXPECT_EQ(drain(guest), 0U);
@@ -212,7 +212,7 @@ TEST_F(Msix, SentWhenEnabledAndBusMaster) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Msix, WaitsWhileTheFunctionIsMasked) {
+TEST_F(Msix, FunctionMaskedWaits) {
     const UniqueFd guest = take_vector_0();
     enable_memory_and_bus_master();
     write_config<std::uint16_t>(reg::msix_control, 0xc000);
@@ -222,7 +222,7 @@ TEST_F(Msix, WaitsWhileTheFunctionIsMasked) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Msix, ForgottenWhenTheGuestSwitchesItOff) {
+TEST_F(Msix, MsixDisableDropsPending) {
     enable_memory_and_bus_master();
     enable_msix();
     function_.interrupts().raise(0);
@@ -231,7 +231,7 @@ TEST_F(Msix, ForgottenWhenTheGuestSwitchesItOff) {
     EXPECT_EQ(drain(take_vector_0()), 0U);
 }
 
-TEST_F(Msix, ChangesOfVectorsReachTheModel) {
+TEST_F(Msix, VectorChangesReachModel) {
     function_.interrupts_changed(3, 1);
     EXPECT_THAT(model_.vectors, ElementsAre(Pair(3, 1)));
 }
@@ -251,13 +251,13 @@ TEST_F(Reset, FlrClearsFunctionAndResetsModel) {
     EXPECT_EQ(function_.statistics().function_level_resets, 1U);
 }
 
-TEST_F(Reset, ForgetsInterruptsThatWaitedForMsix) {
+TEST_F(Reset, FlrDropsPendingInterrupts) {
     function_.interrupts().raise(1);
     write_config<std::uint16_t>(reg::device_control, 0xa910);
     EXPECT_FALSE(function_.interrupts().pending(1));
 }
 
-TEST_F(Reset, LeavesMapsAndEventfdsToTheClient) {
+TEST_F(Reset, ResetKeepsMapsAndEventfds) {
     memory_.map_into(function_.dma(), 0);
     const UniqueFd guest = take_vector_0();
     write_config<std::uint16_t>(reg::device_control, 0xa910);
@@ -270,7 +270,7 @@ TEST_F(Reset, LeavesMapsAndEventfdsToTheClient) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Reset, ComesWhenTheClientIsGone) {
+TEST_F(Reset, ClientGoneResetsFunction) {
     enable_memory_and_bus_master();
     write_config<std::uint32_t>(reg::error_reporting + 8, 0x00100000);
     function_.client_gone();
@@ -302,7 +302,7 @@ TEST_F(Removal, RemovedFunctionReadsAsOnes) {
     EXPECT_FALSE(dma_works()) << "a write to the configuration of nothing";
 }
 
-TEST_F(Removal, EndsWithAColdDevice) {
+TEST_F(Removal, InsertedFunctionStartsCold) {
     enable_memory_and_bus_master();
     function_.remove();
     function_.insert();

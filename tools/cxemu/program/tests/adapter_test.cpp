@@ -19,7 +19,7 @@ using hca::FunctionState;
 using testing::AdapterTest;
 using testing::VirtualMachine;
 
-TEST_F(AdapterTest, BringsUpAVirtualMachine) {
+TEST_F(AdapterTest, BringUpSucceedsWithoutViolations) {
     VirtualMachine machine = start();
     machine.bring_up();
     const auto objects = machine.make_objects();
@@ -31,7 +31,7 @@ TEST_F(AdapterTest, BringsUpAVirtualMachine) {
     EXPECT_EQ(checker.to_text(), "");
 }
 
-TEST_F(AdapterTest, ServesSeveralVirtualMachinesAtOnce) {
+TEST_F(AdapterTest, SeveralVirtualMachinesIndependent) {
     VirtualMachine first = start("hca0");
     VirtualMachine second = start("hca1");
     first.bring_up();
@@ -45,7 +45,7 @@ TEST_F(AdapterTest, ServesSeveralVirtualMachinesAtOnce) {
     EXPECT_EQ(adapters[1]->hca().state(), FunctionState::initialized);
 }
 
-TEST_F(AdapterTest, GivesOneVirtualMachineSeveralAdapters) {
+TEST_F(AdapterTest, SeveralAdaptersOfOneVirtualMachineIndependent) {
     VirtualMachine first = start("hca0");
     VirtualMachine second = start("hca1");
     first.bring_up();
@@ -55,7 +55,7 @@ TEST_F(AdapterTest, GivesOneVirtualMachineSeveralAdapters) {
     EXPECT_EQ(mine.queue_pair, other.queue_pair) << "each has numbers of its own";
 }
 
-TEST_F(AdapterTest, ComesUpAgainAfterTheDriverWasUnloaded) {
+TEST_F(AdapterTest, DriverReloadBringsUpAgain) {
     VirtualMachine machine = start();
     for (int i = 0; i < 50; ++i) {
         machine.bring_up();
@@ -67,7 +67,7 @@ TEST_F(AdapterTest, ComesUpAgainAfterTheDriverWasUnloaded) {
     EXPECT_EQ(checker.to_text(), "");
 }
 
-TEST_F(AdapterTest, CountsWhatItsClientSends) {
+TEST_F(AdapterTest, SessionMessagesCounted) {
     VirtualMachine machine = start();
     machine.bring_up();
     const nlohmann::json session = adapters[0]->statistics()["session"];
@@ -80,7 +80,7 @@ TEST_F(AdapterTest, CountsWhatItsClientSends) {
 
 // --- Resets --------------------------------------------------------------------------------------
 
-TEST_F(AdapterTest, ComesUpAgainAfterABusReset) {
+TEST_F(AdapterTest, BusResetBringsUpAgain) {
     VirtualMachine machine = start();
     for (int i = 0; i < 50; ++i) {
         machine.bring_up();
@@ -91,7 +91,7 @@ TEST_F(AdapterTest, ComesUpAgainAfterABusReset) {
     EXPECT_EQ(checker.to_text(), "");
 }
 
-TEST_F(AdapterTest, ComesUpAgainAfterAFunctionLevelReset) {
+TEST_F(AdapterTest, FlrBringsUpAgain) {
     VirtualMachine machine = start();
     machine.bring_up();
     const auto objects = machine.make_objects();
@@ -108,7 +108,7 @@ TEST_F(AdapterTest, ComesUpAgainAfterAFunctionLevelReset) {
 
 // --- Memory --------------------------------------------------------------------------------------
 
-TEST_F(AdapterTest, FollowsMemoryThatIsMappedAnew) {
+TEST_F(AdapterTest, RemappedMemoryUsed) {
     VirtualMachine machine = start();
     for (int i = 0; i < 6; ++i) { // as often as the BIOS at boot
         machine.unmap_memory();
@@ -121,7 +121,7 @@ TEST_F(AdapterTest, FollowsMemoryThatIsMappedAnew) {
     EXPECT_EQ(maps(*adapters[0]), 9U);
 }
 
-TEST_F(AdapterTest, ReportsAFailureWhenTheCommandQueueIsNoLongerMapped) {
+TEST_F(AdapterTest, UnmappedCommandQueueReportsFatal) {
     VirtualMachine machine = start();
     machine.bring_up();
     const auto objects = machine.make_objects();
@@ -163,7 +163,7 @@ TEST_F(AdapterTest, VirtualMachineVanishedMidMessageLeavesNoState) {
     }
 }
 
-TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
+TEST_F(AdapterTest, HundredsOfVirtualMachinesLeakNothing) {
     constexpr int warm_up = 20;
     constexpr int machines = 70; // between two measurements
     constexpr int measurements = 4;
@@ -211,7 +211,7 @@ TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
     }
 }
 
-TEST_F(AdapterTest, ServesTheNextVirtualMachineWhereverTheFormerWasKilled) {
+TEST_F(AdapterTest, KilledVirtualMachineLeavesColdAdapter) {
     std::mt19937 random(20261121);
     std::uniform_int_distribution<int> turns(0, 120);
     for (int i = 0; i < 40; ++i) {

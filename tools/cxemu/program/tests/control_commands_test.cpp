@@ -55,7 +55,7 @@ protected:
     ControlCommands commands{adapters, fabric, checker, faults};
 };
 
-TEST_F(ControlCommandsTest, AreListedByHelpAndTheManualPage) {
+TEST_F(ControlCommandsTest, HelpAndManualPageListCommands) {
     std::ifstream page(std::filesystem::path(CXEMU_SOURCES) / "cxemu.1");
     const std::string text{std::istreambuf_iterator<char>(page), {}};
     const std::string section = text.substr(text.find(".SH CONTROL SOCKET"));
@@ -73,7 +73,7 @@ TEST_F(ControlCommandsTest, UnknownCommandReturnsError) {
     EXPECT_THAT(error("stats @hca7"), HasSubstr("hca7"));
 }
 
-TEST_F(ControlCommandsTest, AreForAllAdaptersUnlessOneIsChosen) {
+TEST_F(ControlCommandsTest, CommandWithoutAdapterAppliesToAll) {
     EXPECT_EQ(ok("stats").size(), 2U);
     const json chosen = ok("stats @hca1");
     ASSERT_EQ(chosen.size(), 1U);
@@ -94,7 +94,7 @@ TEST_F(ControlCommandsTest, FabricAndViolationsReturnState) {
     EXPECT_EQ(ok("violations")["rules"]["a_rule"]["counted"], 1);
 }
 
-TEST_F(ControlCommandsTest, AllowAViolationThatIsProvoked) {
+TEST_F(ControlCommandsTest, AllowedViolationNotCounted) {
     ok("violations allow a_rule 1 a test does it");
     checker.report({"a_rule", "What it means."}, "hca0", "a detail");
     EXPECT_EQ(ok("violations")["rules"]["a_rule"]["allowed"], 1);
@@ -105,7 +105,7 @@ TEST_F(ControlCommandsTest, AllowAViolationThatIsProvoked) {
     EXPECT_THAT(error("violations forget"), HasSubstr("allow RULE N REASON"));
 }
 
-TEST_F(ControlCommandsTest, ChangeTheHealthReport) {
+TEST_F(ControlCommandsTest, HealthCommandChangesReport) {
     EXPECT_EQ(ok("health report 16 @hca0")["hca0"]["syndrome"], 16);
     EXPECT_FALSE(adapters[0]->hca().health().fatal());
     EXPECT_EQ(ok("health fatal 0x8 @hca0")["hca0"]["fatal"], true);
@@ -117,12 +117,12 @@ TEST_F(ControlCommandsTest, ChangeTheHealthReport) {
     EXPECT_THAT(error("health sing"), HasSubstr("sing"));
 }
 
-TEST_F(ControlCommandsTest, StopTheHealthCounter) {
+TEST_F(ControlCommandsTest, HealthStopStopsCounter) {
     const auto before = ok("health stop @hca0")["hca0"]["counter"];
     EXPECT_EQ(ok("health @hca0")["hca0"]["counter"], before);
 }
 
-TEST_F(ControlCommandsTest, PlugTheLinkOutAndIn) {
+TEST_F(ControlCommandsTest, LinkCommandUnplugsAndPlugs) {
     EXPECT_EQ(adapters[0]->hca().port(1)->state(), fabric::PortState::init);
     EXPECT_EQ(ok("link down @hca0")["hca0"].size(), 1U);
     for (int i = 0; i < 8; ++i)

@@ -54,13 +54,13 @@ TEST_F(ControlSocketTest, LineGetsReplyLine) {
     EXPECT_EQ(ask(client, "pages request 3\n"), "{\"words\":[\"pages\",\"request\",\"3\"]}\n");
 }
 
-TEST_F(ControlSocketTest, JoinsPiecesAndSplitsLines) {
+TEST_F(ControlSocketTest, SplitAndJoinedLinesHandled) {
     const UniqueFd client = connect();
     EXPECT_EQ(ask(client, "st"), "");
     EXPECT_EQ(ask(client, "ats\n\nhelp\n"), "{\"words\":[\"stats\"]}\n{\"words\":[\"help\"]}\n");
 }
 
-TEST_F(ControlSocketTest, EndsAConnectionThatSendsNoLine) {
+TEST_F(ControlSocketTest, LineBeyondLimitEndsConnection) {
     const UniqueFd client = connect();
     const std::string flood(ControlSocket::longest_line + 1, 'x');
     EXPECT_EQ(ask(client, flood), "");
@@ -69,7 +69,7 @@ TEST_F(ControlSocketTest, EndsAConnectionThatSendsNoLine) {
     EXPECT_EQ(::recv(client.get(), buffer.data(), 1, 0), 0) << "the connection is still open";
 }
 
-TEST_F(ControlSocketTest, DoesNotTakeAPathAwayFromAnother) {
+TEST_F(ControlSocketTest, PathInUseRefused) {
     const auto second = ControlSocket::listen(
         loop, path, [](const auto&) { return nlohmann::json(); }, make_silent_log());
     ASSERT_FALSE(second);
@@ -115,7 +115,7 @@ TEST_F(ControlSocketTest, SlowClientGetsAllReplies) {
     EXPECT_EQ(replies, static_cast<std::size_t>(sent));
 }
 
-TEST_F(ControlSocketTest, RemovesItsFileAtTheEnd) {
+TEST_F(ControlSocketTest, DestroyedSocketRemovesFile) {
     EXPECT_TRUE(std::filesystem::exists(path));
     control.reset();
     EXPECT_FALSE(std::filesystem::exists(path));

@@ -64,7 +64,7 @@ protected:
     VirtualMachine::MadeObjects objects;
 };
 
-TEST_F(DeviceFaultsTest, FatalReportStandsInTheHealthBuffer) {
+TEST_F(DeviceFaultsTest, HealthFaultReportedInHealthBuffer) {
     add("health syndrome=8 after=50ms @hca0");
     wait(20);
     EXPECT_EQ(syndrome(), 0U);
@@ -101,7 +101,7 @@ TEST_F(DeviceFaultsTest, RemovedDeviceReadsAllOnes) {
     EXPECT_EQ(machine.read32(health_syndrome), all_ones);
 }
 
-TEST_F(DeviceFaultsTest, DeviceThatIsPutInAgainIsAsAfterPowerOn) {
+TEST_F(DeviceFaultsTest, ReinsertedDeviceIsCold) {
     add("surprise-removal for=200ms after=1ms @hca0");
     wait(100);
     EXPECT_EQ(machine.read32(initializing), all_ones);
@@ -119,7 +119,7 @@ TEST_F(DeviceFaultsTest, UnrequestedResetDropsAllObjects) {
     EXPECT_EQ(adapters[0]->hca().state(), hca::FunctionState::disabled);
 }
 
-TEST_F(DeviceFaultsTest, EventThatNothingCausedIsInTheQueueAndRaisesItsInterrupt) {
+TEST_F(DeviceFaultsTest, EventFaultPostsEqeAndInterrupt) {
     const auto before = event_slots();
     machine.take_interrupts(1);
     add("event type=0x9 after=1ms @hca0");

@@ -66,11 +66,11 @@ Names all_keys() {
     return keys;
 }
 
-TEST(Documents, ManualPageHasEveryOptionAndNoOther) {
+TEST(Documents, ManualPageListsOptionsExactly) {
     EXPECT_EQ(options_in(manual_page()), options_in(command_line_help()));
 }
 
-TEST(Documents, ConfigurationFileCanSayWhatTheCommandLineCan) {
+TEST(Documents, ConfigurationKeysMatchOptions) {
     Names options = options_in(command_line_help());
     for (const char* other : {"help", "config", "hca", "capability"})
         EXPECT_EQ(options.erase(other), 1U) << other;
@@ -98,7 +98,7 @@ TEST(Documents, ExampleHasEveryKeyAndNoOther) {
     EXPECT_EQ(keys, all_keys());
 }
 
-TEST(Documents, ExampleSaysWhatHappensAnyway) {
+TEST(Documents, ExampleHasDefaultValues) {
     Options example;
     const auto read = read_configuration(sources / "cxemu.toml", example);
     ASSERT_TRUE(read) << read.error();
@@ -121,7 +121,7 @@ TEST(Documents, ExampleSaysWhatHappensAnyway) {
     EXPECT_EQ(link_of(example, 0)->width, link_of(nothing, 0)->width);
 }
 
-TEST(Documents, ManualPageHasEveryModelSpeedAndWidth) {
+TEST(Documents, ManualPageListsModelsSpeedsWidthsLevels) {
     const std::string page = manual_page();
     for (const hca::DeviceProfile& profile : hca::device_profiles())
         EXPECT_THAT(page, HasSubstr(std::string(profile.name)));

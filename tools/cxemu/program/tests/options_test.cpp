@@ -33,7 +33,7 @@ protected:
         std::filesystem::temp_directory_path() / fmt::format("options_test.{}", ::getpid());
 };
 
-TEST(Options, MakeOneHcaForEachSocketWithGuidsOfItsOwn) {
+TEST(Options, SeveralSocketsMakeHcasWithOwnGuids) {
     const auto options = parse({"--hca", "/a", "--hca", "/b", "--hca", "/c"});
     ASSERT_TRUE(options);
     std::set<std::uint64_t> guids;
@@ -43,7 +43,7 @@ TEST(Options, MakeOneHcaForEachSocketWithGuidsOfItsOwn) {
     EXPECT_EQ(settings_of(*options, 1)->name, "hca1");
 }
 
-TEST(Options, ChooseTheModelByDeviceId) {
+TEST(Options, DeviceIdSelectsModel) {
     const auto physical = parse({"--hca", "/a", "--device-id", "1013"});
     EXPECT_EQ(settings_of(*physical, 0)->profile->name, "connectx4");
     EXPECT_FALSE(settings_of(*physical, 0)->virtual_function);
@@ -60,7 +60,7 @@ TEST(Options, LinkSpeedDefaultsToModel) {
     EXPECT_EQ(link_of(*slow, 0)->width, fabric::LinkWidth::x1);
 }
 
-TEST(Options, RefuseWhatDoesNotFitTogether) {
+TEST(Options, InconsistentOptionsRefused) {
     EXPECT_FALSE(parse({}));
     EXPECT_FALSE(parse({"--hca", "/a", "--device-id", "ffff"}));
     EXPECT_FALSE(parse({"--hca", "/a", "--profile", "connectx9"}));
@@ -71,7 +71,7 @@ TEST(Options, RefuseWhatDoesNotFitTogether) {
     EXPECT_FALSE(parse({"--hca", "/a", "--vectors", "0"}));
 }
 
-TEST(Options, GiveAnHcaUpToTwoPorts) {
+TEST(Options, PortsBeyondTwoRefused) {
     const auto options = parse({"--hca", "/a", "--ports", "2"});
     ASSERT_TRUE(options);
     EXPECT_EQ(settings_of(*options, 0)->ports, 2U);
@@ -79,7 +79,7 @@ TEST(Options, GiveAnHcaUpToTwoPorts) {
     EXPECT_FALSE(parse({"--hca", "/a", "--ports", "0"}));
 }
 
-TEST_F(ConfigurationTest, RefusesANumberOfPortsThatOnlyFitsWhenCutOff) {
+TEST_F(ConfigurationTest, PortNumberNotTruncatedBeforeCheck) {
     const auto options = read("[[hca]]\nsocket = '/x'\nports = 257\n");
     ASSERT_TRUE(options) << options.error();
     const auto settings = settings_of(*options, 0);
@@ -88,7 +88,7 @@ TEST_F(ConfigurationTest, RefusesANumberOfPortsThatOnlyFitsWhenCutOff) {
         << settings.error();
 }
 
-TEST(Options, TakeNumbersOnlyAsAWhole) {
+TEST(Options, NumbersWithTrailingTextRefused) {
     EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp=12x"}));
     EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp=-1"}));
     EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp="}));
@@ -98,7 +98,7 @@ TEST(Options, TakeNumbersOnlyAsAWhole) {
     EXPECT_FALSE(parse({"--hca", "/a", "--device-id", "0x"}));
 }
 
-TEST(Options, RefuseTwoHcasOfOneSocketOrGuid) {
+TEST(Options, DuplicateSocketOrGuidRefused) {
     EXPECT_FALSE(parse({"--hca", "/a", "--hca", "/a"}));
     Options options;
     for (const char* socket : {"/a", "/b"}) {
@@ -110,7 +110,7 @@ TEST(Options, RefuseTwoHcasOfOneSocketOrGuid) {
     EXPECT_NE(checked.error().find("0x0000000000000005"), std::string::npos) << checked.error();
 }
 
-TEST(Options, GiveTheSwitchAPortForEachPortOfAnHca) {
+TEST(Options, SwitchPortsFollowHcaPorts) {
     Options options;
     options.common.ports = 2;
     const auto add = [&](int count) {
@@ -130,13 +130,13 @@ TEST(Options, GiveTheSwitchAPortForEachPortOfAnHca) {
     EXPECT_FALSE(check(options));
 }
 
-TEST(Options, EndWithSuccessAfterTheHelp) {
+TEST(Options, HelpEndsWithSuccess) {
     const auto options = parse({"--help"});
     ASSERT_FALSE(options);
     EXPECT_EQ(options.error().status, 0);
 }
 
-TEST_F(ConfigurationTest, DescribesHcasAndWhatTheyHaveInCommon) {
+TEST_F(ConfigurationTest, HcaOverridesDefaults) {
     const auto options = read(R"(
 control = "/run/control"
 [defaults]
@@ -164,7 +164,7 @@ guid = 0x1234
     EXPECT_EQ(second->overrides.size(), 1U);
 }
 
-TEST_F(ConfigurationTest, YieldsToTheCommandLine) {
+TEST_F(ConfigurationTest, CommandLineOverridesFile) {
     Options given;
     given.common.profile = "connectx7";
     given.hcas.emplace_back().socket = "/mine";
@@ -174,7 +174,7 @@ TEST_F(ConfigurationTest, YieldsToTheCommandLine) {
     EXPECT_EQ(settings_of(*options, 0)->profile->name, "connectx7");
 }
 
-TEST_F(ConfigurationTest, TakesIdsAsNumbersOrHexadecimalTexts) {
+TEST_F(ConfigurationTest, IdsAcceptedAsNumberOrHexText) {
     const auto options = read("[defaults]\ndevice_id = '1018'\nguid = 'fedc000000000001'\n"
                               "[[hca]]\nsocket = '/a'\n[[hca]]\nsocket = '/b'\n"
                               "device_id = 0x1013\n");
@@ -184,7 +184,7 @@ TEST_F(ConfigurationTest, TakesIdsAsNumbersOrHexadecimalTexts) {
     EXPECT_EQ(settings_of(*options, 1)->device_id(), 0x1013);
 }
 
-TEST_F(ConfigurationTest, NamesTheLineOfAValueOfTheWrongKind) {
+TEST_F(ConfigurationTest, ValueOfWrongTypeNamesLine) {
     const auto refused = [&](const std::string& line, const std::string& part) {
         const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");
         ASSERT_FALSE(options) << line;
@@ -202,7 +202,7 @@ TEST_F(ConfigurationTest, NamesTheLineOfAValueOfTheWrongKind) {
     refused("capabilities = { xrc = 'no' }", "\"xrc\" is not a number");
 }
 
-TEST_F(ConfigurationTest, NamesTheLineOfATableOfTheWrongKind) {
+TEST_F(ConfigurationTest, TableOfWrongTypeNamesLine) {
     EXPECT_NE(read("hca = 5\n").error().find("line 1: \"hca\" is not a list of tables"),
               std::string::npos);
     EXPECT_NE(read("defaults = 5\n").error().find("line 1: \"defaults\" is not a table"),
@@ -210,7 +210,7 @@ TEST_F(ConfigurationTest, NamesTheLineOfATableOfTheWrongKind) {
     EXPECT_NE(read("log_level = 'loud'\n").error().find("is not a log level"), std::string::npos);
 }
 
-TEST_F(ConfigurationTest, GivesTheWordForCapabilitiesToTheCommandLine) {
+TEST_F(ConfigurationTest, CommandLineCapabilityOverridesFile) {
     Options given;
     given.common.capabilities.emplace_back("log_max_qp", 10);
     const auto options = read("[defaults.capabilities]\nlog_max_qp = 12\nlog_max_cq = 9\n"
@@ -223,7 +223,7 @@ TEST_F(ConfigurationTest, GivesTheWordForCapabilitiesToTheCommandLine) {
     EXPECT_EQ(settings->overrides.size(), 3U);
 }
 
-TEST_F(ConfigurationTest, LimitsTheCaptureWhereThatIsWanted) {
+TEST_F(ConfigurationTest, CaptureLimitsConfigurable) {
     const auto all = capture_limits_of(Options{});
     ASSERT_TRUE(all);
     EXPECT_EQ(all->packet, check::CaptureLimits{}.packet);
@@ -236,7 +236,7 @@ TEST_F(ConfigurationTest, LimitsTheCaptureWhereThatIsWanted) {
     EXPECT_EQ(limits->file, 5'000'000'000U);
 }
 
-TEST_F(ConfigurationTest, RefusesLimitsOfTheCaptureThatKeepNoHeaders) {
+TEST_F(ConfigurationTest, CaptureLimitBelowHeadersRefused) {
     const auto options = read("pcap_snap = 63\n[[hca]]\nsocket = '/x'\n");
     ASSERT_TRUE(options) << options.error();
     const auto checked = check(*options);
@@ -244,7 +244,7 @@ TEST_F(ConfigurationTest, RefusesLimitsOfTheCaptureThatKeepNoHeaders) {
     EXPECT_EQ(checked.error(), "63 bytes of a captured packet: out of range [64, 8192]");
 }
 
-TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
+TEST_F(ConfigurationTest, NumbersBeyondLimitsRefused) {
     const auto error = [&](const std::string& line) {
         const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");
         if (!options)
@@ -257,7 +257,7 @@ TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
     EXPECT_EQ(error("vectors = 256"), "");
 }
 
-TEST_F(ConfigurationTest, NamesTheLineOfWhatItDoesNotKnow) {
+TEST_F(ConfigurationTest, UnknownKeyNamesLine) {
     const auto unknown = read("\n[[hca]]\nsocket = '/x'\ncolour = 'red'\n");
     ASSERT_FALSE(unknown);
     EXPECT_NE(unknown.error().find("line 4"), std::string::npos) << unknown.error();

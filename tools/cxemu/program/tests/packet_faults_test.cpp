@@ -82,26 +82,26 @@ TEST_F(PacketFaultsTest, NoRuleInjectsNothing) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 3U));
 }
 
-TEST_F(PacketFaultsTest, DroppedPacketDoesNotArrive) {
+TEST_F(PacketFaultsTest, DroppedPacketLost) {
     add("packet drop nth=2 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 3U));
 }
 
-TEST_F(PacketFaultsTest, DuplicateFollowsItsPacket) {
+TEST_F(PacketFaultsTest, DuplicateFollowsPacket) {
     add("packet duplicate nth=2 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 2U, 3U));
     EXPECT_EQ(seen[1], seen[2]);
 }
 
-TEST_F(PacketFaultsTest, ReorderedPacketIsOvertakenByTheNext) {
+TEST_F(PacketFaultsTest, ReorderedPacketFollowsNext) {
     add("packet reorder nth=2 @hca0");
     send_numbers(4);
     EXPECT_THAT(numbers(), ElementsAre(1U, 3U, 2U, 4U));
 }
 
-TEST_F(PacketFaultsTest, ReorderedPacketThatNoneFollowsArrivesAllTheSame) {
+TEST_F(PacketFaultsTest, LastReorderedPacketDeliveredAfterHold) {
     add("packet reorder nth=3 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U));
@@ -109,7 +109,7 @@ TEST_F(PacketFaultsTest, ReorderedPacketThatNoneFollowsArrivesAllTheSame) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 3U));
 }
 
-TEST_F(PacketFaultsTest, DelayedPacketArrivesWhenItsTimeHasPassed) {
+TEST_F(PacketFaultsTest, DelayedPacketDeliveredAfterDelay) {
     add("packet delay=40ms nth=1 @hca0");
     send_numbers(3);
     time.advance(milliseconds(39));
@@ -141,7 +141,7 @@ TEST_F(PacketFaultsTest, ForgedPacketHasValidChecksums) {
     }
 }
 
-TEST_F(PacketFaultsTest, SameSeedDamagesTheSameBits) {
+TEST_F(PacketFaultsTest, SameSeedCorruptsSameBits) {
     const auto damaged = [this](std::string_view seed) {
         plan.clear();
         seen.clear();
@@ -168,7 +168,7 @@ TEST_F(PacketFaultsTest, RuleAppliesToMatchingPacketsOnly) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 4U));
 }
 
-TEST_F(PacketFaultsTest, DelayedPacketIsSentWhenThePlanEnds) {
+TEST_F(PacketFaultsTest, ClearedPlanDeliversHeldPacket) {
     add("packet reorder nth=1 @hca0");
     send_numbers(1);
     EXPECT_THAT(numbers(), IsEmpty());

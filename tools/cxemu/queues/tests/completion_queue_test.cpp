@@ -53,7 +53,7 @@ private:
     std::uint32_t events_seen_ = 0;
 };
 
-TEST_F(CompletionQueueTest, TogglesTheOwnerBitWithEachPassOverTheRing) {
+TEST_F(CompletionQueueTest, OwnerBitTogglesWithEachPass) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
     post(queue, 2);
     EXPECT_EQ(bench_.completion(queue, 1).get<"owner">(), 0U);
@@ -63,7 +63,7 @@ TEST_F(CompletionQueueTest, TogglesTheOwnerBitWithEachPassOverTheRing) {
     EXPECT_EQ(bench_.completion(queue, 0).get<"opcode">(), 2U);
 }
 
-TEST_F(CompletionQueueTest, PutsTheEntryIntoTheUpperHalfOfALargeSlot) {
+TEST_F(CompletionQueueTest, LargeSlotHoldsCqeInUpperHalf) {
     CompletionQueue& queue = bench_.make_completion_queue({.entry_size_code = 1});
     Completion completion{.opcode = CompletionOpcode::send,
                           .format = CompletionFormat::data_in_first_half};
@@ -75,13 +75,13 @@ TEST_F(CompletionQueueTest, PutsTheEntryIntoTheUpperHalfOfALargeSlot) {
     EXPECT_EQ(bench_.completion(queue, 0).get<"format">(), 2U);
 }
 
-TEST_F(CompletionQueueTest, ReportsNothingBeforeItIsArmed) {
+TEST_F(CompletionQueueTest, UnarmedCqPostsNoEvent) {
     CompletionQueue& queue = bench_.make_completion_queue();
     post(queue, 3);
     EXPECT_EQ(events(), 0U);
 }
 
-TEST_F(CompletionQueueTest, ReportsTheNextEntryOnceAfterArming) {
+TEST_F(CompletionQueueTest, ArmedCqPostsOneEvent) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0));
     EXPECT_EQ(events(), 0U);
@@ -98,7 +98,7 @@ TEST_F(CompletionQueueTest, ArmWithCqesBeyondConsumerIndexPostsEventAtOnce) {
     EXPECT_EQ(events(), 1U) << "entry 1 came between the last look and the arming";
 }
 
-TEST_F(CompletionQueueTest, WaitsWhenAllEntriesAreConsumedAtTheArming) {
+TEST_F(CompletionQueueTest, ArmWithAllCqesConsumedPostsNoEvent) {
     CompletionQueue& queue = bench_.make_completion_queue();
     post(queue, 2);
     queue.arm(arm_command(0, 2));
@@ -119,7 +119,7 @@ TEST_F(CompletionQueueTest, ArmWithSnOfOutstandingEventIsIgnored) {
     EXPECT_EQ(events(), 1U) << "entries 0 and 1 are still there";
 }
 
-TEST_F(CompletionQueueTest, NeverLosesAnEventBetweenPollingAndArming) {
+TEST_F(CompletionQueueTest, CqeBetweenPollAndArmPostsEvent) {
     CompletionQueue& queue = bench_.make_completion_queue();
     std::uint32_t consumed = 0;
     for (std::uint32_t sequence = 0; sequence < 16; ++sequence) {
@@ -131,7 +131,7 @@ TEST_F(CompletionQueueTest, NeverLosesAnEventBetweenPollingAndArming) {
     }
 }
 
-TEST_F(CompletionQueueTest, ReportsNoEntryTwice) {
+TEST_F(CompletionQueueTest, CqeReportedOnce) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0));
     post(queue);
@@ -145,7 +145,7 @@ TEST_F(CompletionQueueTest, ReportsNoEntryTwice) {
     EXPECT_EQ(events(), 1U) << "the third entry came after the event";
 }
 
-TEST_F(CompletionQueueTest, ReportsOnlySolicitedEntriesWhenArmedForThem) {
+TEST_F(CompletionQueueTest, SolicitedArmIgnoresUnsolicitedCqe) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0) | solicited_only);
     post(queue, 2);
@@ -154,7 +154,7 @@ TEST_F(CompletionQueueTest, ReportsOnlySolicitedEntriesWhenArmedForThem) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, TakesAnErrorForSolicited) {
+TEST_F(CompletionQueueTest, ErrorCqeIsSolicited) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0) | solicited_only);
     queue.post({.opcode = CompletionOpcode::requester_error});
@@ -171,13 +171,13 @@ TEST_F(CompletionQueueTest, ArmSolicitedWithSolicitedCqePostsEventAtOnce) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, ReportsAnEntryThatForcesAnEventWithoutBeingArmed) {
+TEST_F(CompletionQueueTest, ForcedEventPostedWithoutArm) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.post({.opcode = CompletionOpcode::requester, .forces_event = true});
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, HoldsAnEventBackUntilEnoughEntriesHaveCome) {
+TEST_F(CompletionQueueTest, ModerationCountReachedPostsEvent) {
     CompletionQueue& queue =
         bench_.make_completion_queue({.period = 100, .max_count = 3, .period_mode = 1});
     queue.arm(arm_command(0, 0));
@@ -188,7 +188,7 @@ TEST_F(CompletionQueueTest, HoldsAnEventBackUntilEnoughEntriesHaveCome) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, ReportsAHeldBackEventAtTheEndOfThePeriod) {
+TEST_F(CompletionQueueTest, ModerationPeriodOverPostsEvent) {
     CompletionQueue& queue =
         bench_.make_completion_queue({.period = 100, .max_count = 30, .period_mode = 1});
     queue.arm(arm_command(0, 0));
@@ -201,7 +201,7 @@ TEST_F(CompletionQueueTest, ReportsAHeldBackEventAtTheEndOfThePeriod) {
     EXPECT_EQ(events(), 0U);
 }
 
-TEST_F(CompletionQueueTest, RestartsThePeriodWithEachEntryInThatMode) {
+TEST_F(CompletionQueueTest, CqeModePeriodRestartedByEachCqe) {
     CompletionQueue& queue =
         bench_.make_completion_queue({.period = 100, .max_count = 30, .period_mode = 1});
     queue.arm(arm_command(0, 0));
@@ -214,7 +214,7 @@ TEST_F(CompletionQueueTest, RestartsThePeriodWithEachEntryInThatMode) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, CountsThePeriodFromTheLastEventInTheOtherMode) {
+TEST_F(CompletionQueueTest, EqeModePeriodStartsAtLastEvent) {
     CompletionQueue& queue = bench_.make_completion_queue({.period = 100, .max_count = 30});
     queue.arm(arm_command(0, 0));
     post(queue);
@@ -227,7 +227,7 @@ TEST_F(CompletionQueueTest, CountsThePeriodFromTheLastEventInTheOtherMode) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, StopsAtAnOverrunAndReportsIt) {
+TEST_F(CompletionQueueTest, OverrunStopsCqAndPostsEvent) {
     EventQueue& errors = bench_.make_event_queue(
         {.events = 1ULL << static_cast<unsigned>(hca::EventType::cq_error)});
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
@@ -242,7 +242,7 @@ TEST_F(CompletionQueueTest, StopsAtAnOverrunAndReportsIt) {
     EXPECT_FALSE(queue.post(ordinary())) << "a stopped queue stays stopped";
 }
 
-TEST_F(CompletionQueueTest, LooksIntoTheDoorbellRecordBeforeItOverruns) {
+TEST_F(CompletionQueueTest, OverrunCheckReadsDoorbellRecord) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
     post(queue, 2);
     consume(queue, 1);
@@ -250,13 +250,13 @@ TEST_F(CompletionQueueTest, LooksIntoTheDoorbellRecordBeforeItOverruns) {
     EXPECT_FALSE(queue.post(ordinary()));
 }
 
-TEST_F(CompletionQueueTest, GoesOnAfterAnOverrunThatSoftwareIgnores) {
+TEST_F(CompletionQueueTest, IgnoredOverrunDoesNotStopCq) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1, .overrun_ignored = true});
     post(queue, 5);
     EXPECT_FALSE(queue.stopped());
 }
 
-TEST_F(CompletionQueueTest, ReportsMemoryThatIsGone) {
+TEST_F(CompletionQueueTest, UnmappedRingPostsCqError) {
     EventQueue& errors = bench_.make_event_queue(
         {.events = 1ULL << static_cast<unsigned>(hca::EventType::cq_error)});
     CompletionQueue& queue = bench_.make_completion_queue();
@@ -270,7 +270,7 @@ TEST_F(CompletionQueueTest, ReportsMemoryThatIsGone) {
     EXPECT_EQ(bench_.event(errors, 0).get<"event_data.cq_error.syndrome">(), 2U);
 }
 
-TEST_F(CompletionQueueTest, ReportsAConsumerThatIsAheadOfTheProducer) {
+TEST_F(CompletionQueueTest, ConsumerBeyondProducerReported) {
     CompletionQueue& queue = bench_.make_completion_queue();
     post(queue);
     consume(queue, 2);
@@ -292,7 +292,7 @@ hca::CommandResult resize(Bench& bench, CompletionQueue& queue, std::uint32_t lo
     return bench.run(call, 1);
 }
 
-TEST_F(CompletionQueueTest, EndsTheOldRingWithAnEntryOfItsOwnWhenItIsResized) {
+TEST_F(CompletionQueueTest, ResizePostsResizeCqeToOldRing) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 2});
     post(queue, 2);
     const std::uint64_t old_ring = queue.buffer().address(0);
@@ -307,7 +307,7 @@ TEST_F(CompletionQueueTest, EndsTheOldRingWithAnEntryOfItsOwnWhenItIsResized) {
     EXPECT_EQ(bench_.completion(queue, 3).get<"owner">(), 0U);
 }
 
-TEST_F(CompletionQueueTest, TakesTheOwnerBitFromTheSizeOfTheNewRing) {
+TEST_F(CompletionQueueTest, ResizeTakesOwnerBitFromNewSize) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 3});
     post(queue, 4);
     consume(queue, 4);
@@ -316,7 +316,7 @@ TEST_F(CompletionQueueTest, TakesTheOwnerBitFromTheSizeOfTheNewRing) {
     EXPECT_EQ(bench_.completion(queue, 5).get<"owner">(), 1U) << "index 5 is in the second pass";
 }
 
-TEST_F(CompletionQueueTest, RefusesASizeThatTheOutstandingEntriesExceed) {
+TEST_F(CompletionQueueTest, ResizeBelowOutstandingCqesRefused) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 3});
     post(queue, 5);
     const auto result = resize(bench_, queue, 2, bench_.allocate(4096));
@@ -325,7 +325,7 @@ TEST_F(CompletionQueueTest, RefusesASizeThatTheOutstandingEntriesExceed) {
     EXPECT_TRUE(resize(bench_, queue, 2, bench_.allocate(4096)));
 }
 
-TEST_F(CompletionQueueTest, TakesOverOnlyTheFieldsThatAModificationSelects) {
+TEST_F(CompletionQueueTest, ModifyUnselectedFieldsUnchanged) {
     CompletionQueue& queue = bench_.make_completion_queue({.period = 7, .max_count = 8});
     Call<hwtab::cmd_modify_cq> call;
     call.in().set<"cqn">(queue.number());
@@ -353,7 +353,7 @@ TEST_F(CompletionQueueTest, QueryCqReturnsCurrentCounters) {
     EXPECT_EQ(call.out().get<"cq_context.st">(), 0xaU);
 }
 
-TEST_F(CompletionQueueTest, RefusesAPageListThatIsTooShort) {
+TEST_F(CompletionQueueTest, CreatePageListTooShortRefused) {
     Call<hwtab::cmd_create_cq> call(8);
     call.in().set<"cq_context.log_cq_size">(7); // 8192 bytes: two pages
     call.in().set<"cq_context.uar_page">(bench_.uar().number());
@@ -362,7 +362,7 @@ TEST_F(CompletionQueueTest, RefusesAPageListThatIsTooShort) {
     EXPECT_EQ(bench_.run(call).status, CommandStatus::bad_parameter);
 }
 
-TEST_F(CompletionQueueTest, ReportsADoorbellForAQueueThatIsDestroyed) {
+TEST_F(CompletionQueueTest, DoorbellOfDestroyedCqReported) {
     CompletionQueue& queue = bench_.make_completion_queue();
     const std::uint32_t number = queue.number();
     Call<hwtab::cmd_destroy_cq> call;
@@ -372,7 +372,7 @@ TEST_F(CompletionQueueTest, ReportsADoorbellForAQueueThatIsDestroyed) {
     EXPECT_EQ(bench_.violations(rules::completion_queue_doorbell_unknown), 1U);
 }
 
-TEST_F(CompletionQueueTest, WritesWhatAFaultPlanMakesOfAnEntry) {
+TEST_F(CompletionQueueTest, CqeFaultsChangeWrittenCqes) {
     CompletionQueue& queue = bench_.make_completion_queue();
     bench_.add_fault("cqe nth=1 field=qpn:0x123456");
     bench_.add_fault("cqe nth=2 drop");

@@ -53,7 +53,7 @@ protected:
     Bench bench_;
 };
 
-TEST_F(CompressionTest, WritesAnEntryAloneAsItIs) {
+TEST_F(CompressionTest, SingleCqeNotCompressed) {
     CompletionQueue& queue = make_queue();
     post_receives(queue, 1);
     bench_.settle();
@@ -79,7 +79,7 @@ TEST_F(CompressionTest, TitleHasNumberOfCqes) {
     EXPECT_EQ(producer(queue), 3U) << "the run takes the slots of its entries";
 }
 
-TEST_F(CompressionTest, PutsLaterArraysWhereTheirFirstEntryWouldBe) {
+TEST_F(CompressionTest, LaterArraysStartAtTheirFirstCqe) {
     CompletionQueue& queue = make_queue();
     post_receives(queue, 20);
     bench_.settle();
@@ -90,7 +90,7 @@ TEST_F(CompressionTest, PutsLaterArraysWhereTheirFirstEntryWouldBe) {
     EXPECT_EQ(mini(queue, 16, 4).get<"byte_cnt">(), 0U);
 }
 
-TEST_F(CompressionTest, GoesOnBehindTheRunAndAroundTheRing) {
+TEST_F(CompressionTest, NextSessionFollowsBehindArrayAndRing) {
     CompletionQueue& queue = make_queue(MiniFormat::hash, 3);
     post_receives(queue, 6);
     bench_.settle();
@@ -106,7 +106,7 @@ TEST_F(CompressionTest, GoesOnBehindTheRunAndAroundTheRing) {
     EXPECT_EQ(bench_.completion(queue, 1).get<"owner">(), 1U);
 }
 
-TEST_F(CompressionTest, CarriesCounterAndOpcodeOfSends) {
+TEST_F(CompressionTest, SendCqesKeepCounterAndOpcode) {
     CompletionQueue& queue = make_queue();
     ASSERT_TRUE(queue.post(send(4, 0x0a)));
     ASSERT_TRUE(queue.post(send(9, 0x10, 77)));
@@ -119,7 +119,7 @@ TEST_F(CompressionTest, CarriesCounterAndOpcodeOfSends) {
     EXPECT_EQ(mini(queue, 1, 1).get<"byte_cnt">(), 77U);
 }
 
-TEST_F(CompressionTest, CarriesWhatTheFormatSays) {
+TEST_F(CompressionTest, MiniFormatSelectsFields) {
     CompletionQueue& hashes = make_queue(MiniFormat::hash);
     CompletionQueue& checksums = make_queue(MiniFormat::checksum);
     CompletionQueue& strides = make_queue(MiniFormat::checksum_and_stride);
@@ -141,7 +141,7 @@ TEST_F(CompressionTest, CarriesWhatTheFormatSays) {
     EXPECT_EQ(mini(strides, 1, 1).get<"stridx">(), 4U);
 }
 
-TEST_F(CompressionTest, EndsARunAtWhatItsTitleDoesNotSay) {
+TEST_F(CompressionTest, DifferingCqeEndsSession) {
     const auto other = [](auto change) {
         Completion completion = receive(1, 100);
         change(completion);
@@ -170,7 +170,7 @@ TEST_F(CompressionTest, EndsARunAtWhatItsTitleDoesNotSay) {
     }
 }
 
-TEST_F(CompressionTest, BeginsAnotherRunWhenOneIsFull) {
+TEST_F(CompressionTest, FullSessionStartsAnother) {
     CompletionQueue& queue = make_queue(MiniFormat::hash, 7);
     post_receives(queue, CompressedRun::longest + 2);
     bench_.settle();
@@ -180,7 +180,7 @@ TEST_F(CompressionTest, BeginsAnotherRunWhenOneIsFull) {
               CompressedRun::longest);
 }
 
-TEST_F(CompressionTest, ReportsARunOnceItIsWritten) {
+TEST_F(CompressionTest, EventFollowsWrittenSession) {
     CompletionQueue& queue = make_queue();
     queue.arm(0);
     post_receives(queue, 3);
@@ -189,7 +189,7 @@ TEST_F(CompressionTest, ReportsARunOnceItIsWritten) {
     EXPECT_EQ(bench_.event_queue().context().get<"producer_counter">(), 1U);
 }
 
-TEST_F(CompressionTest, WritesWhatItHoldsBackWhenAQueuePairIsReset) {
+TEST_F(CompressionTest, QpResetFlushesHeldCqes) {
     CompletionQueue& queue = make_queue();
     QueuePair& pair = bench_.make_queue_pair({.completions = &queue});
     post_receives(queue, 2);
@@ -198,7 +198,7 @@ TEST_F(CompressionTest, WritesWhatItHoldsBackWhenAQueuePairIsReset) {
     EXPECT_EQ(producer(queue), 2U);
 }
 
-TEST_F(CompressionTest, OverrunsNoLaterThanWithoutCompression) {
+TEST_F(CompressionTest, CompressedCqOverrunsAtRingSize) {
     CompletionQueue& queue = make_queue(MiniFormat::hash, 2);
     post_receives(queue, 4);
     EXPECT_FALSE(queue.post(receive(4, 100)));
@@ -207,7 +207,7 @@ TEST_F(CompressionTest, OverrunsNoLaterThanWithoutCompression) {
     EXPECT_EQ(bench_.completion(queue, 0).get<"byte_cnt">(), 4U);
 }
 
-TEST_F(CompressionTest, PutsArraysIntoTheUpperHalfOfLargeSlots) {
+TEST_F(CompressionTest, LargeSlotHoldsArrayInUpperHalf) {
     CompletionQueue& queue =
         bench_.make_completion_queue({.entry_size_code = 1, .mini_format = MiniFormat::checksum});
     post_receives(queue, 2);
@@ -216,7 +216,7 @@ TEST_F(CompressionTest, PutsArraysIntoTheUpperHalfOfLargeSlots) {
     EXPECT_EQ(mini(queue, 1, 1).get<"byte_cnt">(), 101U);
 }
 
-TEST_F(CompressionTest, WritesHeldEntriesBeforeTheRingIsReplaced) {
+TEST_F(CompressionTest, ResizeFlushesHeldCqes) {
     CompletionQueue& queue = make_queue();
     post_receives(queue, 2);
     const auto ring = queue.buffer();

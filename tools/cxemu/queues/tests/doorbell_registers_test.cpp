@@ -91,7 +91,7 @@ protected:
     TransportStub transport_;
 };
 
-TEST_F(DoorbellRegisterTest, RequestIsTakenFromItsRegister) {
+TEST_F(DoorbellRegisterTest, RequestTakenFromRegister) {
     QueuePair& queue_pair = make_queue_pair();
     for (std::uint16_t i = 0; i < 3; ++i) {
         put_into_ring(queue_pair, i);
@@ -110,7 +110,7 @@ TEST_F(DoorbellRegisterTest, SqWithoutDbrTakesCounterFromDoorbell) {
     expect(queue_pair, 1, 1);
 }
 
-TEST_F(DoorbellRegisterTest, WqesBehindTheFirstAreReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, LaterWqesReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     bench_.write_send(queue_pair, 1, Bench::nop(queue_pair, 1));
@@ -120,7 +120,7 @@ TEST_F(DoorbellRegisterTest, WqesBehindTheFirstAreReadFromTheRing) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 2U);
 }
 
-TEST_F(DoorbellRegisterTest, AnotherRequestThanTheFirstUnknownOneIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, WqeOtherThanFirstUnknownReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     put_into_ring(queue_pair, 1);
@@ -130,7 +130,7 @@ TEST_F(DoorbellRegisterTest, AnotherRequestThanTheFirstUnknownOneIsReadFromTheRi
     EXPECT_EQ(bench_.queues().counters().sends_executed, 2U);
 }
 
-TEST_F(DoorbellRegisterTest, RequestThatIsNotPostedIsNotTaken) {
+TEST_F(DoorbellRegisterTest, UnpostedRequestNotTaken) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     write_register(Bench::nop(queue_pair, 0));
@@ -138,7 +138,7 @@ TEST_F(DoorbellRegisterTest, RequestThatIsNotPostedIsNotTaken) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 0U);
 }
 
-TEST_F(DoorbellRegisterTest, InterruptedRequestIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, InterruptedRequestReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     set_record(queue_pair, 1);
@@ -150,7 +150,7 @@ TEST_F(DoorbellRegisterTest, InterruptedRequestIsReadFromTheRing) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 1U);
 }
 
-TEST_F(DoorbellRegisterTest, TwoQueuePairsHaveARegisterEach) {
+TEST_F(DoorbellRegisterTest, SeparateRegistersServeTwoQps) {
     QueuePair& first = make_queue_pair();
     QueuePair& second = make_queue_pair();
     for (std::uint16_t i = 0; i < 4; ++i) {
@@ -165,7 +165,7 @@ TEST_F(DoorbellRegisterTest, TwoQueuePairsHaveARegisterEach) {
     expect(second, 4, 8);
 }
 
-TEST_F(DoorbellRegisterTest, LongRequestBringsItsDataAlong) {
+TEST_F(DoorbellRegisterTest, LongRequestTakenWithInlineData) {
     constexpr std::uint8_t ds = 7;
     constexpr std::uint32_t length = 80;
     QueuePair& queue_pair = make_queue_pair(ServiceType::reliable_connection);
@@ -188,7 +188,7 @@ TEST_F(DoorbellRegisterTest, LongRequestBringsItsDataAlong) {
     EXPECT_EQ(transport_.requests[0].blocks, 2U);
 }
 
-TEST_F(DoorbellRegisterTest, EmptyRequestIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, EmptyRequestReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     set_record(queue_pair, 1);
@@ -198,7 +198,7 @@ TEST_F(DoorbellRegisterTest, EmptyRequestIsReadFromTheRing) {
     expect(queue_pair, 0, 0);
 }
 
-TEST_F(DoorbellRegisterTest, RequestDoesNotOutliveAReset) {
+TEST_F(DoorbellRegisterTest, ResetDropsRequest) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);
@@ -214,7 +214,7 @@ TEST_F(DoorbellRegisterTest, RequestDoesNotOutliveAReset) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 1U);
 }
 
-TEST_F(DoorbellRegisterTest, RequestIsFlushedWithTheOthers) {
+TEST_F(DoorbellRegisterTest, RequestFlushedInError) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);

@@ -13,7 +13,7 @@ using testing::Bench;
 using testing::bit;
 using testing::Call;
 
-TEST(EventQueue, TogglesTheOwnerBitWithEachPassOverTheRing) {
+TEST(EventQueue, OwnerBitTogglesWithEachPass) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 2});
     for (std::uint32_t i = 0; i < 4; ++i)
@@ -27,7 +27,7 @@ TEST(EventQueue, TogglesTheOwnerBitWithEachPassOverTheRing) {
     EXPECT_EQ(bench.event(queue, 1).get<"owner">(), 0U);
 }
 
-TEST(EventQueue, WritesDataAndClearsTheRestOfTheEntry) {
+TEST(EventQueue, EqeDataWrittenAndRestCleared) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     std::ranges::fill(bench.at(queue.buffer().address(0), hwtab::eqe.size), std::byte{0xff});
@@ -40,7 +40,7 @@ TEST(EventQueue, WritesDataAndClearsTheRestOfTheEntry) {
     EXPECT_EQ(entry.get<"signature">(), 0U);
 }
 
-TEST(EventQueue, FollowsAPageOffsetAcrossTheEndOfThePage) {
+TEST(EventQueue, PageOffsetFollowedAcrossPages) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 2, .page_offset = 63});
     queue.post(EventType::port_change, 0, {});
@@ -50,14 +50,14 @@ TEST(EventQueue, FollowsAPageOffsetAcrossTheEndOfThePage) {
     EXPECT_EQ(bench.event(queue, 1).get<"event_type">(), 0x15U);
 }
 
-TEST(EventQueue, RaisesNoInterruptBeforeItIsArmed) {
+TEST(EventQueue, UnarmedEqRaisesNoInterrupt) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     queue.post(EventType::port_change, 0, {});
     EXPECT_EQ(bench.take_interrupts(), 0U);
 }
 
-TEST(EventQueue, RaisesOneInterruptForOneArming) {
+TEST(EventQueue, ArmedEqRaisesOneInterrupt) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     queue.consume(0, true);
@@ -70,7 +70,7 @@ TEST(EventQueue, RaisesOneInterruptForOneArming) {
     EXPECT_EQ(bench.take_interrupts(), 1U);
 }
 
-TEST(EventQueue, InterruptsAtOnceWhenItIsArmedWithEntriesLeft) {
+TEST(EventQueue, ArmWithUnconsumedEqeInterruptsAtOnce) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     queue.post(EventType::port_change, 0, {});
@@ -81,7 +81,7 @@ TEST(EventQueue, InterruptsAtOnceWhenItIsArmedWithEntriesLeft) {
     EXPECT_EQ(bench.take_interrupts(), 0U);
 }
 
-TEST(EventQueue, DoesNotArmThroughTheDoorbellThatOnlyConsumes) {
+TEST(EventQueue, UnarmedDoorbellDoesNotArm) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     queue.consume(0, false);
@@ -89,7 +89,7 @@ TEST(EventQueue, DoesNotArmThroughTheDoorbellThatOnlyConsumes) {
     EXPECT_EQ(bench.take_interrupts(), 0U);
 }
 
-TEST(EventQueue, RepeatsTheInterruptWhenItsVectorIsRewired) {
+TEST(EventQueue, RewiredVectorRepeatsInterrupt) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.vector = 3});
     queue.consume(0, true);
@@ -101,7 +101,7 @@ TEST(EventQueue, RepeatsTheInterruptWhenItsVectorIsRewired) {
     EXPECT_EQ(bench.take_interrupts(), 1U);
 }
 
-TEST(EventQueue, StopsAtAnOverrunAndReportsIt) {
+TEST(EventQueue, OverrunStopsEqFatally) {
     Bench bench;
     EventQueue& queue =
         bench.make_event_queue({.log_size = 1, .events = bit(EventType::port_change)});
@@ -135,28 +135,28 @@ TEST_F(FalselyNamedEventQueue, OverrunIsNoViolation) {
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 0U);
 }
 
-TEST_F(FalselyNamedEventQueue, OwnedByDriverWhenItsDoorbellsArrive) {
+TEST_F(FalselyNamedEventQueue, OverrunAfterDoorbellReported) {
     queue.consume(0, true);
     overrun();
     EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 0U);
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 1U);
 }
 
-TEST_F(FalselyNamedEventQueue, SendsItsDoorbellsToAnotherQueue) {
+TEST_F(FalselyNamedEventQueue, DoorbellOfOtherEqReported) {
     EventQueue& other = bench.make_event_queue();
     other.consume(1, true);
     EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 1U);
     EXPECT_EQ(bench.violations(rules::event_queue_consumer_beyond_producer), 0U);
 }
 
-TEST_F(FalselyNamedEventQueue, ExcusesNoOverrunOfAnotherQueue) {
+TEST_F(FalselyNamedEventQueue, OverrunOfOtherEqReported) {
     EventQueue& other = bench.make_event_queue({.log_size = 1});
     while (other.post(EventType::gpio, 0, {})) {
     }
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 1U);
 }
 
-TEST(EventQueue, GoesOnAfterAnOverrunThatSoftwareIgnores) {
+TEST(EventQueue, IgnoredOverrunDoesNotStopEq) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 1, .overrun_ignored = true});
     for (int i = 0; i < 5; ++i)
@@ -164,7 +164,7 @@ TEST(EventQueue, GoesOnAfterAnOverrunThatSoftwareIgnores) {
     EXPECT_FALSE(queue.stopped());
 }
 
-TEST(EventQueue, StopsWhenItsMemoryIsGone) {
+TEST(EventQueue, UnmappedRingStopsEq) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     ASSERT_TRUE(bench.dma().unmap(Bench::memory_start, Bench::memory_size));
@@ -174,7 +174,7 @@ TEST(EventQueue, StopsWhenItsMemoryIsGone) {
     EXPECT_EQ(bench.hca().health().report().syndrome, hca::HealthSyndrome::eq_in_error);
 }
 
-TEST(EventQueue, ReportsAConsumerThatIsAheadOfTheProducer) {
+TEST(EventQueue, ConsumerBeyondProducerReported) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     queue.post(EventType::port_change, 0, {});
@@ -183,7 +183,7 @@ TEST(EventQueue, ReportsAConsumerThatIsAheadOfTheProducer) {
     EXPECT_EQ(queue.context().get<"consumer_counter">(), 0U);
 }
 
-TEST(EventQueues, GiveEachEventToTheQueueThatHasSubscribed) {
+TEST(EventQueues, EventPostedToSubscribedEq) {
     Bench bench;
     EventQueue& ports = bench.make_event_queue({.events = bit(EventType::port_change)});
     EventQueue& pages = bench.make_event_queue({.events = bit(EventType::page_request)});
@@ -193,14 +193,14 @@ TEST(EventQueues, GiveEachEventToTheQueueThatHasSubscribed) {
     EXPECT_FALSE(bench.hca().post_event(EventType::gpio, 0, {}));
 }
 
-TEST(EventQueues, RefuseASecondSubscriptionToOneEvent) {
+TEST(EventQueues, DuplicateSubscriptionRefused) {
     Bench bench;
     bench.make_event_queue({.events = bit(EventType::port_change)});
     EXPECT_THROW(bench.make_event_queue({.events = bit(EventType::port_change)}),
                  std::runtime_error);
 }
 
-TEST(EventQueues, PostNothingToAQueueThatIsDestroyed) {
+TEST(EventQueues, DestroyedEqGetsNoEvent) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.events = bit(EventType::port_change)});
     const std::uint64_t entry = queue.buffer().address(0);
@@ -211,7 +211,7 @@ TEST(EventQueues, PostNothingToAQueueThatIsDestroyed) {
     EXPECT_EQ(bench.load32(entry), 0U);
 }
 
-TEST(EventQueues, KeepAQueueThatACompletionQueueRefersTo) {
+TEST(EventQueues, DestroyEqWithCqRefused) {
     Bench bench;
     bench.make_completion_queue();
     Call<hwtab::cmd_destroy_eq> call;
@@ -219,7 +219,7 @@ TEST(EventQueues, KeepAQueueThatACompletionQueueRefersTo) {
     EXPECT_EQ(bench.run(call).status, hca::CommandStatus::resource_busy);
 }
 
-TEST(EventQueues, RefuseAVectorThatDoesNotExist) {
+TEST(EventQueues, UnknownVectorRefused) {
     Bench bench;
     EXPECT_THROW(bench.make_event_queue({.vector = Bench::vectors}), std::runtime_error);
 }
@@ -238,7 +238,7 @@ TEST(EventQueues, QueryEqReturnsCurrentCounters) {
     EXPECT_EQ(call.out().get<"event_bitmask">(), bit(EventType::port_change));
 }
 
-TEST(EventQueues, TakeAnEntryThatSoftwareHasComposed) {
+TEST(EventQueues, GenEqePostsEntryWithDeviceOwner) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     Call<hwtab::cmd_gen_eqe> call;
@@ -251,7 +251,7 @@ TEST(EventQueues, TakeAnEntryThatSoftwareHasComposed) {
     EXPECT_EQ(bench.event(queue, 0).get<"owner">(), 0U);
 }
 
-TEST(EventQueues, WriteWhatAFaultPlanMakesOfAnEntry) {
+TEST(EventQueues, EqeFaultsChangeWrittenEqes) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 3});
     bench.add_fault("eqe nth=1 field=event_type:0x77");
@@ -266,7 +266,7 @@ TEST(EventQueues, WriteWhatAFaultPlanMakesOfAnEntry) {
     EXPECT_EQ(bench.event(queue, 2).get<"owner">(), 0U) << "the driver takes it for new";
 }
 
-TEST(EventQueues, DoNotOverrunBecauseOfAFaultPlan) {
+TEST(EventQueues, DuplicateFaultDoesNotOverrun) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 2});
     bench.add_fault("eqe duplicate");
@@ -276,7 +276,7 @@ TEST(EventQueues, DoNotOverrunBecauseOfAFaultPlan) {
     EXPECT_FALSE(queue.stopped());
 }
 
-TEST(EventDoorbell, ReportsAQueueThatBelongsToAnotherPage) {
+TEST(EventDoorbell, ForeignUarReported) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();
     hca::Uar& other = *bench.hca().objects().of<hca::Uar>().find(bench.make_uar());

@@ -92,7 +92,7 @@ protected:
     std::uint32_t next_event_ = 0;
 };
 
-TEST_F(PageFaultsTest, NameTheKeyAndThePagesThatAreMissing) {
+TEST_F(PageFaultsTest, KeyAndMissingPagesNamed) {
     const std::uint32_t key = make_key(AccessMode::mtt, 0x10'0001, 0);
     const auto data = raise_at(key, 0xff0, 0x1020);
     EXPECT_EQ(word(data, 0xc), 2U << log_page) << "pages";
@@ -100,7 +100,7 @@ TEST_F(PageFaultsTest, NameTheKeyAndThePagesThatAreMissing) {
     EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), start + 0x1000);
 }
 
-TEST_F(PageFaultsTest, NameTheInnermostKey) {
+TEST_F(PageFaultsTest, InnermostKeyNamed) {
     const std::uint32_t inner = make_key(AccessMode::mtt, 0x10'0001, 0);
     const std::uint32_t outer = make_key(AccessMode::ksm, inner, start);
     const auto data = raise_at(outer, 0x1234, 1);
@@ -109,7 +109,7 @@ TEST_F(PageFaultsTest, NameTheInnermostKey) {
     EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), start + 0x1234);
 }
 
-TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
+TEST_F(PageFaultsTest, SuggestedPagesWithinKey) {
     constexpr std::size_t suggested_at = 2;
     const auto suggested = [&](std::span<const std::byte> data) {
         return load_be<std::uint16_t>(data.subspan(suggested_at));
@@ -122,7 +122,7 @@ TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
     EXPECT_EQ(suggested(raise_at(key, 0x3fff, 1)), 0);
 }
 
-TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
+TEST_F(PageFaultsTest, RefusedKeyNamesReferringKey) {
     const std::uint32_t inner = make_key(AccessMode::mtt, 0x10'0001, 0);
     const std::uint32_t middle = make_key(AccessMode::ksm, inner, start);
     const std::uint32_t outer = make_key(AccessMode::ksm, middle, start + 0x1000);
@@ -139,7 +139,7 @@ TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
     EXPECT_FALSE(resume(token_, 0, false)) << "the error of the outermost key is final";
 }
 
-TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
+TEST_F(PageFaultsTest, ResolvedKeyEndsFault) {
     const std::uint32_t inner = make_key(AccessMode::mtt, 0, 0);
     raise_at(make_key(AccessMode::ksm, inner, start), 0, 1);
     EXPECT_TRUE(resume(token_, 0, false));
@@ -148,7 +148,7 @@ TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
     EXPECT_FALSE(resume(token_, 0)) << "again";
 }
 
-TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {
+TEST_F(PageFaultsTest, AbsentMemoryKeyRaisesFault) {
     const std::uint32_t outer =
         make_key(AccessMode::ksm, memory::SpecialKeys::absent_memory, 0x8000);
     const auto data = raise_at(outer, 8, 4);
@@ -164,7 +164,7 @@ TEST_F(PageFaultsTest, ResumeRequiresWholeToken) {
     EXPECT_FALSE(resume(token_, 0)) << "again";
 }
 
-TEST_F(PageFaultsTest, HaveNoSchemeThatTheDeviceLacks) {
+TEST_F(PageFaultsTest, UnsupportedSchemesRefused) {
     Bench other;
     hca::Capabilities& capabilities = other.hca().capabilities();
     const auto page = hca::CapabilityPage::on_demand_paging;

@@ -124,7 +124,7 @@ protected:
 
 // --- State machine -------------------------------------------------------------------------------
 
-TEST_F(QueuePairTest, AllowsEachTransitionFromItsStateOnly) {
+TEST_F(QueuePairTest, TransitionFromWrongStateRefused) {
     using enum QueuePairState;
     const std::map<std::string_view, std::pair<std::set<QueuePairState>, QueuePairState>> rules{
         {"rst2init", {{reset}, init}},
@@ -159,7 +159,7 @@ TEST_F(QueuePairTest, AllowsEachTransitionFromItsStateOnly) {
     }
 }
 
-TEST_F(QueuePairTest, TakesOverWhatEachTransitionCarries) {
+TEST_F(QueuePairTest, TransitionSetsItsFields) {
     QueuePair& queue_pair = bench_.make_queue_pair({.service = ServiceType::reliable_connection});
     bench_.bring_to(queue_pair, QueuePairState::init);
     EXPECT_EQ(queue_pair.context().get<"rre">(), 1U);
@@ -173,7 +173,7 @@ TEST_F(QueuePairTest, TakesOverWhatEachTransitionCarries) {
     EXPECT_EQ(queue_pair.context().get<"next_send_psn">(), 0x1000U);
 }
 
-TEST_F(QueuePairTest, TakesOverOptionalFieldsOnlyIfTheMaskSaysSo) {
+TEST_F(QueuePairTest, OptionalFieldRequiresMask) {
     constexpr auto q_key = hwtab::value<hwtab::qp_optional_parameters, "q_key">;
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     const auto modify = [&](std::uint64_t mask) {
@@ -190,7 +190,7 @@ TEST_F(QueuePairTest, TakesOverOptionalFieldsOnlyIfTheMaskSaysSo) {
     EXPECT_EQ(transport_.modifications, 2);
 }
 
-TEST_F(QueuePairTest, RefusesOptionalFieldsThatTheServiceDoesNotHave) {
+TEST_F(QueuePairTest, OptionOfOtherServiceRefused) {
     constexpr auto rre = hwtab::value<hwtab::qp_optional_parameters, "rre">;
     QueuePair& datagrams = queue_pair_in(QueuePairState::ready_to_send);
     EXPECT_EQ(bench_.transit<hwtab::cmd_rts2rts_qp>(datagrams, rre).status,
@@ -200,7 +200,7 @@ TEST_F(QueuePairTest, RefusesOptionalFieldsThatTheServiceDoesNotHave) {
     EXPECT_EQ(bench_.transit<hwtab::cmd_rts2rts_qp>(connected, rre).status, CommandStatus::ok);
 }
 
-TEST_F(QueuePairTest, RefusesAPortThatTheFunctionDoesNotHave) {
+TEST_F(QueuePairTest, UnknownPortRefused) {
     QueuePair& queue_pair = bench_.make_queue_pair();
     Call<hwtab::cmd_rst2init_qp> call;
     call.in().set<"qpn">(queue_pair.number());
@@ -209,7 +209,7 @@ TEST_F(QueuePairTest, RefusesAPortThatTheFunctionDoesNotHave) {
     EXPECT_EQ(queue_pair.state(), QueuePairState::reset);
 }
 
-TEST_F(QueuePairTest, RefusesServicesThatTheDeviceDoesNotHave) {
+TEST_F(QueuePairTest, UnsupportedServicesRefused) {
     for (const std::uint64_t service : {4U, 6U, 9U, 0xfU}) {
         Call<hwtab::cmd_create_qp> call;
         call.in().set<"qpc.st">(service);
@@ -217,7 +217,7 @@ TEST_F(QueuePairTest, RefusesServicesThatTheDeviceDoesNotHave) {
     }
 }
 
-TEST_F(QueuePairTest, HoldsWhatItRefersTo) {
+TEST_F(QueuePairTest, QpHoldsCqAndPdUntilDestroyed) {
     QueuePair& queue_pair = bench_.make_queue_pair();
     Call<hwtab::cmd_destroy_cq> queue;
     queue.in().set<"cqn">(queue_pair.send_completions()->number());
@@ -244,7 +244,7 @@ TEST_F(QueuePairTest, QueryQpReturnsStateCountersAndPages) {
 
 // --- Sends ---------------------------------------------------------------------------------------
 
-TEST_F(QueuePairTest, ExecutesWhatTheDoorbellRecordSaysNotWhatTheDoorbellDoes) {
+TEST_F(QueuePairTest, DoorbellRecordLimitsExecutedWqes) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     for (std::uint16_t i = 0; i < 3; ++i)
         bench_.write_send(queue_pair, i, Bench::nop(queue_pair, i));
@@ -288,7 +288,7 @@ protected:
     QueuePair& queue_pair_ = bench_.make_queue_pair({.send_record_mode = 1});
 };
 
-TEST_F(RecordlessSendTest, ExecutesWhatTheDoorbellSaysAndNotTheRecord) {
+TEST_F(RecordlessSendTest, DoorbellCounterLimitsExecutedWqes) {
     bench_.store32(queue_pair_.context().get<"dbr_addr">() + 4, 7);
     ring(0);
     EXPECT_EQ(completions(), 1U);
@@ -296,13 +296,13 @@ TEST_F(RecordlessSendTest, ExecutesWhatTheDoorbellSaysAndNotTheRecord) {
     EXPECT_EQ(completions(), 2U);
 }
 
-TEST_F(RecordlessSendTest, GoesToErrorWhenTheDoorbellExceedsTheRing) {
+TEST_F(RecordlessSendTest, DoorbellBeyondRingSetsError) {
     ring(0x20);
     EXPECT_EQ(queue_pair_.state(), QueuePairState::error);
     EXPECT_EQ(bench_.violations(rules::send_doorbell_beyond_ring), 1U);
 }
 
-TEST_F(QueuePairTest, ReportsSendsInTheOrderOfTheRing) {
+TEST_F(QueuePairTest, SendsCompletedInRingOrder) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     for (std::uint16_t i = 0; i < 3; ++i)
@@ -353,7 +353,7 @@ TEST_F(QueuePairTest, OnlyFirstErrorModeReportsOneCqe) {
     EXPECT_EQ(bench_.error(queue, 1).get<"wqe_counter">(), 2U) << "flushed";
 }
 
-TEST_F(QueuePairTest, HoldsAFencedRequestBackUntilReadsAreDone) {
+TEST_F(QueuePairTest, FencedWqeWaitsForReads) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     bench_.write_send(queue_pair, 0, send(queue_pair, 0, SendOpcode::rdma_read));
@@ -366,7 +366,7 @@ TEST_F(QueuePairTest, HoldsAFencedRequestBackUntilReadsAreDone) {
     EXPECT_EQ(transport_.requests.size(), 2U);
 }
 
-TEST_F(QueuePairTest, HoldsBackWhatTheModeOfTheFenceSays) {
+TEST_F(QueuePairTest, FenceModeSelectsAwaitedWqes) {
     const auto is_held_back = [&](SendOpcode before, Fence fence) {
         transport_.requests.clear();
         QueuePair& queue_pair =
@@ -390,7 +390,7 @@ TEST_F(QueuePairTest, HoldsBackWhatTheModeOfTheFenceSays) {
     }
 }
 
-TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
+TEST_F(QueuePairTest, FailedLocalOperationReportsReason) {
     const auto error_of = [&](SendOpcode opcode, std::size_t size, std::uint32_t number) {
         QueuePair& queue_pair =
             queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
@@ -418,7 +418,7 @@ TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
     EXPECT_EQ(error_of(SendOpcode::set_psv, 32, nothing), CompletionError::local_protection);
 }
 
-TEST_F(QueuePairTest, ChangesAKeyOfPagesOnlyWhenItWasCreatedForFastRegistration) {
+TEST_F(QueuePairTest, UmrOfMttKeyRequiresFastRegistration) {
     constexpr std::size_t size =
         hwtab::wqe_ctrl_seg.size + hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size;
     const std::uint32_t key = bench_.make_changeable_key();
@@ -446,7 +446,7 @@ TEST_F(QueuePairTest, ChangesAKeyOfPagesOnlyWhenItWasCreatedForFastRegistration)
     }
 }
 
-TEST_F(QueuePairTest, ExecutesALocalOperationAfterTheRequestsBeforeIt) {
+TEST_F(QueuePairTest, LocalOperationFollowsEarlierWqes) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     bench_.write_send(queue_pair, 0, send(queue_pair, 0));
@@ -458,7 +458,7 @@ TEST_F(QueuePairTest, ExecutesALocalOperationAfterTheRequestsBeforeIt) {
     EXPECT_EQ(completions(queue_pair), 2U);
 }
 
-TEST_F(QueuePairTest, GivesBackARequestThatCouldNotBeStarted) {
+TEST_F(QueuePairTest, ReturnedSendGivenAgain) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     bench_.write_send(queue_pair, 0, send(queue_pair, 0));
@@ -470,7 +470,7 @@ TEST_F(QueuePairTest, GivesBackARequestThatCouldNotBeStarted) {
     EXPECT_EQ(again->index, 0U);
 }
 
-TEST_F(QueuePairTest, FailsAnEntryThatCannotBeDecodedAndFlushesTheRest) {
+TEST_F(QueuePairTest, MalformedWqeFailsAndFlushesRest) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     auto bad = Bench::nop(queue_pair, 0);
@@ -488,7 +488,7 @@ TEST_F(QueuePairTest, FailsAnEntryThatCannotBeDecodedAndFlushesTheRest) {
     EXPECT_EQ(bench_.violations(rules::send_entry_malformed), 1U);
 }
 
-TEST_F(QueuePairTest, LeavesReceivesOfADatagramQueuePairAloneWhenASendFails) {
+TEST_F(QueuePairTest, FailedSendKeepsDatagramReceives) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     bench_.post_receives(queue_pair, 1);
     auto bad = Bench::nop(queue_pair, 0);
@@ -500,7 +500,7 @@ TEST_F(QueuePairTest, LeavesReceivesOfADatagramQueuePairAloneWhenASendFails) {
     EXPECT_EQ(bench_.transit<hwtab::cmd_sqerr2rts_qp>(queue_pair).status, CommandStatus::ok);
 }
 
-TEST_F(QueuePairTest, GoesToErrorWhenMoreIsPostedThanTheRingHolds) {
+TEST_F(QueuePairTest, PostedSendsBeyondRingSetError) {
     EventQueue& errors =
         bench_.make_event_queue({.events = bit(hca::EventType::work_queue_catastrophic_error)});
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
@@ -511,7 +511,7 @@ TEST_F(QueuePairTest, GoesToErrorWhenMoreIsPostedThanTheRingHolds) {
               queue_pair.number());
 }
 
-TEST_F(QueuePairTest, ReportsASendDoorbellBeforeReadyToSend) {
+TEST_F(QueuePairTest, SendDoorbellBeforeRtsReported) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     post_nops(queue_pair, 0, 1);
     EXPECT_EQ(bench_.violations(rules::send_doorbell_in_wrong_state), 1U);
@@ -534,7 +534,7 @@ TEST_F(QueuePairTest, DoorbellThroughForeignUarIsIgnored) {
 
 // --- Errors and flushing -------------------------------------------------------------------------
 
-TEST_F(QueuePairTest, FlushesSendsAndReceivesWhenItGoesToError) {
+TEST_F(QueuePairTest, ErrorTransitionFlushesSendsAndReceives) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     for (std::uint16_t i = 0; i < 2; ++i)
@@ -551,7 +551,7 @@ TEST_F(QueuePairTest, FlushesSendsAndReceivesWhenItGoesToError) {
     }
 }
 
-TEST_F(QueuePairTest, FlushesWhatIsPostedInTheErrorState) {
+TEST_F(QueuePairTest, PostInErrorStateFlushed) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     ASSERT_EQ(simple<hwtab::cmd_qp_2err>(queue_pair), CommandStatus::ok);
@@ -576,7 +576,7 @@ TEST_F(QueuePairTest, ResetPostsNoCqe) {
     EXPECT_EQ(queue_pair.send_queue().next(), 0U);
 }
 
-TEST_F(QueuePairTest, WritesNothingAfterItIsDestroyed) {
+TEST_F(QueuePairTest, DestroyedQpWritesNothing) {
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 6});
     QueuePair& queue_pair = bench_.make_queue_pair(
         {.service = ServiceType::reliable_connection, .completions = &queue});
@@ -587,7 +587,7 @@ TEST_F(QueuePairTest, WritesNothingAfterItIsDestroyed) {
     EXPECT_EQ(queue.context().get<"producer_counter">(), 0U);
 }
 
-TEST_F(QueuePairTest, GoesToErrorWhenItsCompletionQueueOverruns) {
+TEST_F(QueuePairTest, CqOverrunSetsQpError) {
     EventQueue& errors =
         bench_.make_event_queue({.events = bit(hca::EventType::work_queue_catastrophic_error)});
     CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
@@ -599,7 +599,7 @@ TEST_F(QueuePairTest, GoesToErrorWhenItsCompletionQueueOverruns) {
     EXPECT_EQ(errors.context().get<"producer_counter">(), 1U);
 }
 
-TEST_F(QueuePairTest, DrainsItsSendsBeforeItReportsThat) {
+TEST_F(QueuePairTest, DrainedEventFollowsOutstandingSends) {
     EventQueue& drained =
         bench_.make_event_queue({.events = bit(hca::EventType::send_queue_drained)});
     QueuePair& queue_pair =
@@ -620,7 +620,7 @@ TEST_F(QueuePairTest, DrainsItsSendsBeforeItReportsThat) {
 
 // --- Receives ------------------------------------------------------------------------------------
 
-TEST_F(QueuePairTest, LooksIntoTheDoorbellRecordForReceives) {
+TEST_F(QueuePairTest, ReceivesTakenUpToDoorbellRecord) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     EXPECT_EQ(queue_pair.take_receive().error(), ReceiveFault::empty);
     bench_.post_receives(queue_pair, 1);
@@ -628,7 +628,7 @@ TEST_F(QueuePairTest, LooksIntoTheDoorbellRecordForReceives) {
     EXPECT_EQ(queue_pair.take_receive().error(), ReceiveFault::empty);
 }
 
-TEST_F(QueuePairTest, ReadsTheScatterListUpToTheKeyThatEndsIt) {
+TEST_F(QueuePairTest, ScatterListEndsAtTerminatorKey) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     const auto entry = bench_.at(queue_pair.buffer().address(0), 32);
     const hwtab::View<hwtab::wqe_data_seg> first{entry};
@@ -663,7 +663,7 @@ TEST_F(QueuePairTest, ResdLkeyRightComesFromContextAndNotForSrq) {
     EXPECT_EQ(queue_pair.scatter(request, 0, data).error(), memory::AccessFault::no_right);
 }
 
-TEST_F(QueuePairTest, GoesToErrorWhenMoreReceivesArePostedThanTheRingHolds) {
+TEST_F(QueuePairTest, PostedReceivesBeyondRingSetError) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     bench_.post_receives(queue_pair, 5); // of 4
     EXPECT_EQ(queue_pair.take_receive().error(), ReceiveFault::corrupt);
@@ -671,7 +671,7 @@ TEST_F(QueuePairTest, GoesToErrorWhenMoreReceivesArePostedThanTheRingHolds) {
     EXPECT_EQ(bench_.violations(rules::receive_doorbell_beyond_ring), 1U);
 }
 
-TEST_F(QueuePairTest, CompletesAReceiveWithWhatTheTransportKnows) {
+TEST_F(QueuePairTest, ReceiveCqeHasTransportFields) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     bench_.post_receives(queue_pair, 1);
     const auto request = queue_pair.take_receive();
@@ -693,7 +693,7 @@ TEST_F(QueuePairTest, CompletesAReceiveWithWhatTheTransportKnows) {
     EXPECT_EQ(entry.get<"grh">(), 1U);
 }
 
-TEST_F(QueuePairTest, CarriesTheIndexOfTheUserIfThereIsOne) {
+TEST_F(QueuePairTest, CqeHasUserIndexIfSet) {
     QueuePair& with_index = bench_.make_queue_pair({.user_index = 0x55});
     QueuePair& without = bench_.make_queue_pair();
     for (QueuePair* queue_pair : {&with_index, &without}) {
@@ -704,7 +704,7 @@ TEST_F(QueuePairTest, CarriesTheIndexOfTheUserIfThereIsOne) {
     EXPECT_EQ(bench_.completion(*without.send_completions(), 0).get<"user_index">(), 0U);
 }
 
-TEST_F(QueuePairTest, ReportsTheLastSharedReceiveWhenItGoesToError) {
+TEST_F(QueuePairTest, ErrorTransitionPostsLastWqeReached) {
     EventQueue& events =
         bench_.make_event_queue({.events = bit(hca::EventType::srq_last_wqe_reached)});
     const ReceiveMemoryPool& pool = bench_.make_receive_pool({});

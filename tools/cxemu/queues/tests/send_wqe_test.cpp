@@ -61,7 +61,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-TEST(SendWqe, TakesControlFieldsAndDataPointers) {
+TEST(SendWqe, ControlFieldsAndPointersDecoded) {
     Entry entry(SendOpcode::send_immediate);
     entry.control().set<"wqe_index">(0x1234);
     entry.control().set<"fm">(4);
@@ -82,7 +82,7 @@ TEST(SendWqe, TakesControlFieldsAndDataPointers) {
     EXPECT_EQ(std::get<memory::DataSegment>(request->data[1]).address, 0x8000U);
 }
 
-TEST(SendWqe, TakesAPointerOfLengthZeroForTheLongestOne) {
+TEST(SendWqe, ZeroLengthPointerMeans2Gib) {
     Entry entry(SendOpcode::send);
     entry.pointer(0, 1, 0);
     const auto request = decode({.log_max_message = 31}, entry.bytes());
@@ -90,7 +90,7 @@ TEST(SendWqe, TakesAPointerOfLengthZeroForTheLongestOne) {
     EXPECT_EQ(request->length, 1ULL << 31U);
 }
 
-TEST(SendWqe, FindsInlineDataBetweenPointers) {
+TEST(SendWqe, InlineDataBetweenPointersDecoded) {
     Entry entry(SendOpcode::send);
     entry.pointer(4, 1, 0).inline_data(20, 2).pointer(8, 1, 0);
     const auto request = entry.decode(ServiceType::reliable_connection);
@@ -102,7 +102,7 @@ TEST(SendWqe, FindsInlineDataBetweenPointers) {
     EXPECT_EQ(data.length, 20U);
 }
 
-TEST(SendWqe, TakesTheFullAddressOfADatagram) {
+TEST(SendWqe, FullDatagramAddressDecoded) {
     Entry entry(SendOpcode::send);
     const hwtab::View<hwtab::av> address{entry.add(hwtab::av.size)};
     address.set<"extended">(1);
@@ -124,7 +124,7 @@ TEST(SendWqe, TakesTheFullAddressOfADatagram) {
     EXPECT_EQ(request->length, 8U);
 }
 
-TEST(SendWqe, TakesTheShortAddressOfADatagram) {
+TEST(SendWqe, ShortDatagramAddressDecoded) {
     Entry entry(SendOpcode::send);
     hwtab::View<hwtab::base_av>{entry.add(hwtab::base_av.size)}.set<"rlid">(9);
     entry.pointer(8, 1, 0);
@@ -135,7 +135,7 @@ TEST(SendWqe, TakesTheShortAddressOfADatagram) {
     EXPECT_EQ(request->data.size(), 1U);
 }
 
-TEST(SendWqe, TakesRemoteAddressAndOperandsOfAnAtomicOperation) {
+TEST(SendWqe, AtomicAddressAndOperandsDecoded) {
     Entry entry(SendOpcode::compare_swap);
     entry.remote(0x5000, 0x77);
     const hwtab::View<hwtab::wqe_atomic_seg> operands{entry.add(ds_size)};
@@ -162,7 +162,7 @@ Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::u
     return entry;
 }
 
-TEST(SendWqe, TakesOperandsOfFourBytes) {
+TEST(SendWqe, FourByteOperandsDecoded) {
     const auto swap = extended(SendOpcode::masked_compare_swap, 0x8, 16, 4)
                           .decode(ServiceType::reliable_connection);
     ASSERT_TRUE(swap);
@@ -177,7 +177,7 @@ TEST(SendWqe, TakesOperandsOfFourBytes) {
     EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0405'0607U);
 }
 
-TEST(SendWqe, TakesOperandsOfUpToThirtyTwoBytesWordByWord) {
+TEST(SendWqe, LongOperandsDecodedByWord) {
     const auto swap = extended(SendOpcode::masked_compare_swap, 0xb, 128, 32)
                           .decode(ServiceType::reliable_connection);
     ASSERT_TRUE(swap);
@@ -192,7 +192,7 @@ TEST(SendWqe, TakesOperandsOfUpToThirtyTwoBytesWordByWord) {
     EXPECT_TRUE(addition->more_words.empty());
 }
 
-TEST(SendWqe, RefusesVariantsOfAtomicOperationsThatThereAreNot) {
+TEST(SendWqe, InvalidAtomicVariantsRefused) {
     const auto error_of = [](unsigned variant, std::size_t operands, std::uint32_t response) {
         return extended(SendOpcode::masked_fetch_add, variant, operands, response).error();
     };
@@ -202,7 +202,7 @@ TEST(SendWqe, RefusesVariantsOfAtomicOperationsThatThereAreNot) {
     EXPECT_EQ(error_of(0xb, 32, 32), DecodeError::segment_missing);
 }
 
-TEST(SendWqe, FindsTheSharedReceiveQueueOfAnXrcSend) {
+TEST(SendWqe, XrcSendSrqDecoded) {
     Entry entry(SendOpcode::send);
     hwtab::View<hwtab::wqe_xrc_seg>{entry.add(ds_size)}.set<"xrc_srqn">(0x4242);
     const auto request = entry.decode(ServiceType::extended_reliable_connection);
@@ -210,11 +210,11 @@ TEST(SendWqe, FindsTheSharedReceiveQueueOfAnXrcSend) {
     EXPECT_EQ(request->xrc_srq, 0x4242U);
 }
 
-TEST(SendWqe, RefusesAnUnknownOpcode) {
+TEST(SendWqe, UnknownOpcodeRefused) {
     EXPECT_EQ(Entry(0x7e).error(), DecodeError::unknown_opcode);
 }
 
-TEST(SendWqe, RefusesOperationsThatTheServiceDoesNotHave) {
+TEST(SendWqe, OpcodeOfOtherServiceRefused) {
     EXPECT_EQ(Entry(SendOpcode::rdma_write).error(ServiceType::unreliable_datagram),
               DecodeError::opcode_not_allowed);
     EXPECT_EQ(Entry(SendOpcode::rdma_read).error(ServiceType::unreliable_connection),
@@ -224,7 +224,7 @@ TEST(SendWqe, RefusesOperationsThatTheServiceDoesNotHave) {
               DecodeError::opcode_not_allowed);
 }
 
-TEST(SendWqe, RefusesAnEntryThatEndsWithinASegment) {
+TEST(SendWqe, SegmentMissingRefused) {
     EXPECT_EQ(Entry(SendOpcode::rdma_write).error(), DecodeError::segment_missing);
     EXPECT_EQ(Entry(SendOpcode::send).error(ServiceType::unreliable_datagram),
               DecodeError::segment_missing);
@@ -236,7 +236,7 @@ TEST(SendWqe, RefusesAnEntryThatEndsWithinASegment) {
     EXPECT_EQ(datagram.error(ServiceType::unreliable_datagram), DecodeError::segment_missing);
 }
 
-TEST(SendWqe, RefusesInlineDataThatGoesOnBehindTheEntry) {
+TEST(SendWqe, InlineDataBeyondWqeRefused) {
     Entry fits(SendOpcode::send);
     fits.inline_data(28, 2);
     EXPECT_TRUE(fits.decode(ServiceType::reliable_connection));
@@ -245,13 +245,13 @@ TEST(SendWqe, RefusesInlineDataThatGoesOnBehindTheEntry) {
     EXPECT_EQ(too_long.error(), DecodeError::inline_too_long);
 }
 
-TEST(SendWqe, RefusesInlineDataAsThePlaceOfAResponse) {
+TEST(SendWqe, InlineDataForResponseRefused) {
     Entry entry(SendOpcode::rdma_read);
     entry.remote(0, 0).inline_data(8, 1);
     EXPECT_EQ(entry.error(), DecodeError::inline_not_allowed);
 }
 
-TEST(SendWqe, DecodesTheTargetAndTheStreamOfADynamicInitiator) {
+TEST(SendWqe, DciTargetAndStreamDecoded) {
     Entry entry(SendOpcode::send);
     const hwtab::View<hwtab::av> address{entry.add(hwtab::av.size)};
     address.set<"dc_key">(0x0123'4567'89ab'cdef);
@@ -269,13 +269,13 @@ TEST(SendWqe, DecodesTheTargetAndTheStreamOfADynamicInitiator) {
     EXPECT_EQ(request->length, 8U);
 }
 
-TEST(SendWqe, RefusesAMessageThatIsTooLong) {
+TEST(SendWqe, MessageTooLongRefused) {
     Entry entry(SendOpcode::send);
     entry.pointer((1U << 20U) + 1, 1, 0);
     EXPECT_EQ(entry.error(), DecodeError::message_too_long);
 }
 
-TEST(SendWqe, TakesMessagesOfTwoGibibytesInOnePieceAndInSeveral) {
+TEST(SendWqe, MessagesUpTo2GibAccepted) {
     constexpr std::uint32_t half = 1U << 30U;
     const DecodeContext context{.log_max_message = 31};
     Entry whole(SendOpcode::send);
@@ -288,7 +288,7 @@ TEST(SendWqe, TakesMessagesOfTwoGibibytesInOnePieceAndInSeveral) {
     EXPECT_EQ(decode(context, halves.bytes()).error(), DecodeError::message_too_long);
 }
 
-TEST(SendWqe, RefusesAnAtomicResponseThatIsNotEightBytes) {
+TEST(SendWqe, AtomicResponseNotEightBytesRefused) {
     Entry entry(SendOpcode::fetch_add);
     entry.remote(0, 0);
     entry.add(ds_size);
@@ -296,7 +296,7 @@ TEST(SendWqe, RefusesAnAtomicResponseThatIsNotEightBytes) {
     EXPECT_EQ(entry.error(), DecodeError::bad_atomic_length);
 }
 
-TEST(SendWqe, ChecksTheSignatureOfTheEntryIfThereIsOne) {
+TEST(SendWqe, SignatureCheckedIfPresent) {
     Entry entry(SendOpcode::send);
     entry.pointer(8, 0x1234, 0x5678);
     auto bytes = entry.bytes();
@@ -343,7 +343,7 @@ protected:
     SendQueue queue_;
 };
 
-TEST_F(SendQueueTest, JoinsAnEntryThatRunsOverTheEndOfTheRing) {
+TEST_F(SendQueueTest, WqeAcrossRingEndJoined) {
     for (std::uint16_t i = 0; i < 3; ++i) {
         write(i, 1);
         ASSERT_TRUE(queue_.post(i + 1));
@@ -363,13 +363,13 @@ TEST_F(SendQueueTest, JoinsAnEntryThatRunsOverTheEndOfTheRing) {
     EXPECT_EQ((*bytes)[5 * ds_size], std::byte{5}) << "the second half comes from block 0";
 }
 
-TEST_F(SendQueueTest, RefusesAnEntryWithoutLength) {
+TEST_F(SendQueueTest, WqeWithoutLengthRefused) {
     write(0, 0);
     ASSERT_TRUE(queue_.post(1));
     EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::empty);
 }
 
-TEST_F(SendQueueTest, RefusesAnEntryLongerThanWhatIsPosted) {
+TEST_F(SendQueueTest, WqeBeyondPostedRefused) {
     write(0, 5);
     ASSERT_TRUE(queue_.post(1));
     EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::too_long);
@@ -377,19 +377,19 @@ TEST_F(SendQueueTest, RefusesAnEntryLongerThanWhatIsPosted) {
     EXPECT_TRUE(queue_.fetch(dma_, max_size));
 }
 
-TEST_F(SendQueueTest, RefusesAnEntryLongerThanTheDeviceTakes) {
+TEST_F(SendQueueTest, WqeBeyondMaximumSizeRefused) {
     write(0, 8);
     ASSERT_TRUE(queue_.post(2));
     EXPECT_EQ(queue_.fetch(dma_, 64).error(), DecodeError::too_long);
 }
 
-TEST_F(SendQueueTest, ReportsMemoryThatIsGone) {
+TEST_F(SendQueueTest, UnmappedRingFailsFetch) {
     ASSERT_TRUE(queue_.post(1));
     dma_.clear();
     EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::unreachable);
 }
 
-TEST_F(SendQueueTest, TakesNoMoreBlocksThanTheRingHas) {
+TEST_F(SendQueueTest, PostBeyondRingRefused) {
     EXPECT_FALSE(queue_.post(5));
     EXPECT_EQ(queue_.posted(), 0U);
     EXPECT_TRUE(queue_.post(4));
@@ -410,7 +410,7 @@ TEST_F(SendQueueTest, FlushReturnsOutstandingAndWaitingWqes) {
     EXPECT_TRUE(queue_.idle());
 }
 
-TEST_F(SendQueueTest, EndsAFlushAtAnEntryWithoutLength) {
+TEST_F(SendQueueTest, FlushEndsAtWqeWithoutLength) {
     write(0, 0);
     ASSERT_TRUE(queue_.post(3));
     EXPECT_EQ(queue_.flush(dma_).size(), 1U);

@@ -50,7 +50,7 @@ protected:
     EventQueue& events_;
 };
 
-TEST_F(SharedReceiveQueueTest, FollowsTheChainAndReportsTheSlots) {
+TEST_F(SharedReceiveQueueTest, LinksFollowedAndSlotsReported) {
     ReceiveMemoryPool& queue = pool();
     link(queue, 0, 2);
     link(queue, 2, 1);
@@ -66,7 +66,7 @@ TEST_F(SharedReceiveQueueTest, FollowsTheChainAndReportsTheSlots) {
     EXPECT_EQ(queue.take().error(), ReceiveFault::empty);
 }
 
-TEST_F(SharedReceiveQueueTest, FollowsLinksThatSoftwareHasRewritten) {
+TEST_F(SharedReceiveQueueTest, RewrittenLinksFollowed) {
     ReceiveMemoryPool& queue = pool();
     post(queue, 1);
     ASSERT_TRUE(queue.take());
@@ -77,7 +77,7 @@ TEST_F(SharedReceiveQueueTest, FollowsLinksThatSoftwareHasRewritten) {
     EXPECT_EQ(queue.take()->index, 0U);
 }
 
-TEST_F(SharedReceiveQueueTest, StopsWhenTheChainLeadsOutOfTheQueue) {
+TEST_F(SharedReceiveQueueTest, LinkOutsideQueueStopsQueue) {
     ReceiveMemoryPool& queue = pool();
     link(queue, 0, 4);
     post(queue, 2);
@@ -87,7 +87,7 @@ TEST_F(SharedReceiveQueueTest, StopsWhenTheChainLeadsOutOfTheQueue) {
     EXPECT_EQ(bench_.violations(rules::shared_receive_chain_corrupt), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, StopsWhenAnEntryLeadsBackToItself) {
+TEST_F(SharedReceiveQueueTest, LinkToItselfStopsQueue) {
     ReceiveMemoryPool& queue = pool();
     link(queue, 0, 0);
     post(queue, 2);
@@ -102,7 +102,7 @@ TEST_F(SharedReceiveQueueTest, LastEntryLinkIsIgnored) {
     EXPECT_TRUE(queue.take());
 }
 
-TEST_F(SharedReceiveQueueTest, EndsALongerLoopWithTheCounterOfPostedEntries) {
+TEST_F(SharedReceiveQueueTest, LongerLoopEndsAtPostedCounter) {
     ReceiveMemoryPool& queue = pool();
     link(queue, 1, 0);
     post(queue, 4);
@@ -118,7 +118,7 @@ TEST_F(SharedReceiveQueueTest, PostBeyondQueueSizeStopsQueue) {
     EXPECT_EQ(bench_.violations(rules::receive_doorbell_beyond_ring), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, TakesRingEntriesInOrderWithoutLinks) {
+TEST_F(SharedReceiveQueueTest, RingWithoutLinksTakenInOrder) {
     ReceiveMemoryPool& queue = bench_.make_receive_pool({.linked_list = false, .log_entries = 1});
     for (std::uint16_t round = 1; round <= 4; ++round) {
         post(queue, round);
@@ -126,7 +126,7 @@ TEST_F(SharedReceiveQueueTest, TakesRingEntriesInOrderWithoutLinks) {
     }
 }
 
-TEST_F(SharedReceiveQueueTest, ReportsOnceWhenFewerEntriesAreLeftThanTheLimit) {
+TEST_F(SharedReceiveQueueTest, EntriesBelowLimitPostOneEvent) {
     ReceiveMemoryPool& queue = pool(2);
     post(queue, 3);
     ASSERT_TRUE(queue.take());
@@ -137,7 +137,7 @@ TEST_F(SharedReceiveQueueTest, ReportsOnceWhenFewerEntriesAreLeftThanTheLimit) {
     EXPECT_EQ(events_.context().get<"producer_counter">(), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, ReportsAtOnceWhenItIsArmedBelowTheLimit) {
+TEST_F(SharedReceiveQueueTest, ArmBelowLimitPostsEventAtOnce) {
     ReceiveMemoryPool& queue = pool();
     post(queue, 1);
     Call<hwtab::cmd_modify_rmp> call;
@@ -162,7 +162,7 @@ TEST_F(SharedReceiveQueueTest, QueryReturnsCurrentCounters) {
     EXPECT_EQ(call.out().get<"rmp_context.wq.lwm">(), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, KeptByQueuePairsThatReferToIt) {
+TEST_F(SharedReceiveQueueTest, DestroyRmpWithQpRefused) {
     const ReceiveMemoryPool& queue = pool();
     bench_.make_queue_pair(
         {.receives = ReceiveSource::shared_queue, .shared_receive = queue.number()});
@@ -171,14 +171,14 @@ TEST_F(SharedReceiveQueueTest, KeptByQueuePairsThatReferToIt) {
     EXPECT_EQ(bench_.run(call).status, CommandStatus::resource_busy);
 }
 
-TEST_F(SharedReceiveQueueTest, SharesNumbersWithNoOtherKind) {
+TEST_F(SharedReceiveQueueTest, NumbersSharedWithNoOtherType) {
     CompletionQueue& completions = bench_.make_completion_queue();
     const auto& xrc =
         bench_.make_xrc_receive_queue(bench_.make_xrc_domain(), completions, 0xffffff);
     EXPECT_NE(xrc.number(), pool().number());
 }
 
-TEST_F(SharedReceiveQueueTest, ReportsXrcMessagesToItsOwnCompletionQueue) {
+TEST_F(SharedReceiveQueueTest, XrcReceiveCompletesOnSrqCq) {
     const std::uint32_t domain = bench_.make_xrc_domain();
     CompletionQueue& completions = bench_.make_completion_queue();
     XrcSharedReceiveQueue& queue = bench_.make_xrc_receive_queue(domain, completions, 0x99);
@@ -198,7 +198,7 @@ TEST_F(SharedReceiveQueueTest, ReportsXrcMessagesToItsOwnCompletionQueue) {
     EXPECT_EQ(bench_.completion(completions, 0).get<"byte_cnt">(), 3U);
 }
 
-TEST_F(SharedReceiveQueueTest, RefusesAnXrcQueueOfAnotherDomain) {
+TEST_F(SharedReceiveQueueTest, XrcSrqOfOtherDomainRefused) {
     CompletionQueue& completions = bench_.make_completion_queue();
     const auto& mine =
         bench_.make_xrc_receive_queue(bench_.make_xrc_domain(), completions, 0xffffff);

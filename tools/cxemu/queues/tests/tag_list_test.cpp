@@ -29,7 +29,7 @@ protected:
     TagList list{2};
 };
 
-TEST_F(TagListTest, MatchesTheOldestTagThatFits) {
+TEST_F(TagListTest, OldestMatchingTagTaken) {
     const auto other = append(1);
     const auto older = append(2);
     const auto newer = append(2);
@@ -39,7 +39,7 @@ TEST_F(TagListTest, MatchesTheOldestTagThatFits) {
     EXPECT_EQ(match(1), other);
 }
 
-TEST_F(TagListTest, ComparesTheBitsOfTheMaskOnly) {
+TEST_F(TagListTest, UnmaskedTagBitsIgnored) {
     append(0x12'34, 0xff'00);
     EXPECT_EQ(match(0x11'34), std::nullopt);
     EXPECT_EQ(match(0x12'99), 0);
@@ -47,7 +47,7 @@ TEST_F(TagListTest, ComparesTheBitsOfTheMaskOnly) {
     EXPECT_EQ(match(all_bits), 1);
 }
 
-TEST_F(TagListTest, GivesTheIndicesThatSoftwareNames) {
+TEST_F(TagListTest, IndicesNamedBySoftwareUsed) {
     ASSERT_TRUE(list.append({.tag = 1, .mask = all_bits, .memory = {}}, 3));
     ASSERT_TRUE(list.append({.tag = 2, .mask = all_bits, .memory = {}}, 1));
     EXPECT_EQ(match(1), 0);
@@ -55,14 +55,14 @@ TEST_F(TagListTest, GivesTheIndicesThatSoftwareNames) {
     EXPECT_EQ(list.next(), 1);
 }
 
-TEST_F(TagListTest, RefusesIndicesThatItDoesNotHave) {
+TEST_F(TagListTest, IndexBeyondListRefused) {
     const auto result = list.append({.tag = 1, .mask = all_bits, .memory = {}}, entries);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error(), TagFault::beyond_list);
     EXPECT_EQ(list.size(), 0U);
 }
 
-TEST_F(TagListTest, RefusesATagForAnEntryThatHasOne) {
+TEST_F(TagListTest, AppendToUsedIndexRefused) {
     ASSERT_TRUE(list.append({.tag = 1, .mask = all_bits, .memory = {}}, 0));
     const auto result = list.append({.tag = 2, .mask = all_bits, .memory = {}}, 1);
     ASSERT_FALSE(result);
@@ -70,7 +70,7 @@ TEST_F(TagListTest, RefusesATagForAnEntryThatHasOne) {
     EXPECT_EQ(match(2), std::nullopt);
 }
 
-TEST_F(TagListTest, RemovesWhatNoMessageHasTaken) {
+TEST_F(TagListTest, UnmatchedTagRemoved) {
     const auto index = append(1);
     EXPECT_TRUE(list.remove(index));
     EXPECT_FALSE(list.remove(index));
@@ -80,7 +80,7 @@ TEST_F(TagListTest, RemovesWhatNoMessageHasTaken) {
     EXPECT_FALSE(list.remove(taken));
 }
 
-TEST_F(TagListTest, PutsATagBackInItsPlace) {
+TEST_F(TagListTest, RestoredTagKeepsPosition) {
     append(7);
     const auto middle = append(7);
     append(7);
@@ -93,7 +93,7 @@ TEST_F(TagListTest, PutsATagBackInItsPlace) {
     EXPECT_EQ(match(7), 2);
 }
 
-TEST_F(TagListTest, HoldsNewTagsBackWhileSoftwareHasNotHandledUnexpectedMessages) {
+TEST_F(TagListTest, NewTagsHeldUntilUnexpectedHandled) {
     const auto older = append(1);
     list.count_unexpected();
     append(2);
@@ -108,7 +108,7 @@ TEST_F(TagListTest, HoldsNewTagsBackWhileSoftwareHasNotHandledUnexpectedMessages
     EXPECT_EQ(match(3), 2);
 }
 
-TEST_F(TagListTest, CountsUnexpectedMessagesModulo16Bits) {
+TEST_F(TagListTest, UnexpectedCountedModulo16Bits) {
     for (int i = 0; i < 0x1'0000; ++i)
         list.count_unexpected();
     EXPECT_EQ(list.unexpected(), 0);

@@ -176,7 +176,7 @@ struct AdministrationTest : ::testing::Test, ManagedNetwork {
 
 // --- Status --------------------------------------------------------------------------------------
 
-TEST_F(AdministrationTest, ClassPortInfoHasTheClassAndItsCapabilities) {
+TEST_F(AdministrationTest, ClassPortInfoReportsCapabilities) {
     const Mad reply = ask(0, make_request(MadMethod::get, record<"class_portinfo">));
     EXPECT_EQ(status(reply), 0U);
     EXPECT_EQ(ConstSaMad(reply).get<"method">(), 0x81U);
@@ -188,7 +188,7 @@ TEST_F(AdministrationTest, ClassPortInfoHasTheClassAndItsCapabilities) {
     EXPECT_NE(info.get<"capability_mask2">() & (1U << 12U), 0U);
 }
 
-TEST_F(AdministrationTest, UnsupportedRequestHasItsStatus) {
+TEST_F(AdministrationTest, UnsupportedRequestReportsStatus) {
     EXPECT_EQ(status(ask(0, make_request(MadMethod::get, record<"service_rec">))),
               mad_status<"unsupported_method_attrib">);
     EXPECT_EQ(status(ask(0, make_request(MadMethod::set, record<"node_rec">))),
@@ -201,13 +201,13 @@ TEST_F(AdministrationTest, UnsupportedRequestHasItsStatus) {
     EXPECT_EQ(status(ask(0, old)), mad_status<"bad_version">);
 }
 
-TEST_F(AdministrationTest, ResponseNeverShowsTheKey) {
+TEST_F(AdministrationTest, ResponseHidesSmKey) {
     Mad request = make_request(MadMethod::get, record<"class_portinfo">);
     SaMad(request).set<"sm_key">(1);
     EXPECT_EQ(ConstSaMad(ask(0, request)).get<"sm_key">(), 0U);
 }
 
-TEST_F(AdministrationTest, ManagerThatIsNotMasterIsSilent) {
+TEST_F(AdministrationTest, StandbyManagerSendsNoResponse) {
     hosts[2]->run_manager(15, ManagerState::standby);
     advance(seconds(2));
     ASSERT_EQ(manager->state(), ManagerState::standby);
@@ -216,7 +216,7 @@ TEST_F(AdministrationTest, ManagerThatIsNotMasterIsSilent) {
 
 // --- Paths ---------------------------------------------------------------------------------------
 
-TEST_F(AdministrationTest, PathHasTheValuesOfTheLinksBetween) {
+TEST_F(AdministrationTest, PathRecordDescribesLinksBetween) {
     const Mad reply = ask(0, path_request(gid(0), gid(1)));
     EXPECT_EQ(status(reply), 0U);
     const auto path = data<hwtab::path_record>(reply);
@@ -232,7 +232,7 @@ TEST_F(AdministrationTest, PathHasTheValuesOfTheLinksBetween) {
     EXPECT_EQ(fabric::Gid(path.bytes<"sgid">()), gid(0));
 }
 
-TEST_F(AdministrationTest, SlowestLinkDecidesTheRate) {
+TEST_F(AdministrationTest, SlowestLinkLimitsPathRate) {
     fabric::HcaPortSettings settings = port_settings(3);
     settings.speeds = fabric::speeds_up_to(fabric::LaneSpeed::qdr);
     settings.mtu_cap = 3;
@@ -247,7 +247,7 @@ TEST_F(AdministrationTest, SlowestLinkDecidesTheRate) {
     }
 }
 
-TEST_F(AdministrationTest, RatesAreComparedNotTheirCodes) {
+TEST_F(AdministrationTest, RatesComparedByValueNotCode) {
     fabric::HcaPortSettings slow = port_settings(3);
     slow.widths = fabric::mask_of(fabric::LinkWidth::x1);
     slow.speeds = fabric::speeds_up_to(fabric::LaneSpeed::fdr);
@@ -263,12 +263,12 @@ TEST_F(AdministrationTest, RatesAreComparedNotTheirCodes) {
     EXPECT_EQ(data<hwtab::path_record>(reply).get<"rate">(), 11U); // 14 Gb/s; 40 Gb/s is 7
 }
 
-TEST_F(AdministrationTest, PathToAnUnknownPortHasTheStatusInvalidGid) {
+TEST_F(AdministrationTest, PathToUnknownPortReportsInvalidGid) {
     const fabric::Gid unknown(fabric::default_gid_prefix, 0x1234);
     EXPECT_EQ(status(ask(0, path_request(gid(0), unknown))), sa_status<"req_invalid_gid">);
 }
 
-TEST_F(AdministrationTest, PathThatDoesntFitHasTheStatusNoRecords) {
+TEST_F(AdministrationTest, PathOutsideSelectorReportsNoRecords) {
     Mad request = path_request(gid(0), gid(1), of_path<"rate"> | of_path<"rate_selector">);
     const auto path = data<hwtab::path_record>(request);
     path.set<"rate_selector">(hwtab::value<hwtab::sa_selector, "gt">);
@@ -280,13 +280,13 @@ TEST_F(AdministrationTest, PathThatDoesntFitHasTheStatusNoRecords) {
     EXPECT_EQ(status(ask(0, request)), 0U);
 }
 
-TEST_F(AdministrationTest, PathInAnotherPartitionHasTheStatusNoRecords) {
+TEST_F(AdministrationTest, PathInOtherPartitionReportsNoRecords) {
     Mad request = path_request(gid(0), gid(1), of_path<"p_key">);
     data<hwtab::path_record>(request).set<"p_key">(0x8005);
     EXPECT_EQ(status(ask(0, request)), sa_status<"no_records">);
 }
 
-TEST_F(AdministrationTest, GetOfSeveralPathsHasTheStatusTooManyRecords) {
+TEST_F(AdministrationTest, GetOfSeveralPathsReportsTooManyRecords) {
     EXPECT_EQ(status(ask(0, make_request(MadMethod::get, record<"path_rec">))),
               sa_status<"too_many_records">);
 }
@@ -298,7 +298,7 @@ TEST_F(AdministrationTest, TableOfPathsHasAllPairs) {
               16U);
 }
 
-TEST_F(AdministrationTest, PathToAMulticastGroupHasItsLid) {
+TEST_F(AdministrationTest, PathToMulticastGroupHasMlid) {
     ASSERT_EQ(status(join(0, ipoib_broadcast)), 0U);
     const Mad reply = ask(0, path_request(gid(0), ipoib_broadcast));
     EXPECT_EQ(status(reply), 0U);
@@ -340,7 +340,7 @@ TEST_F(AdministrationTest, TableWithoutRecordsIsOneEmptySegment) {
     EXPECT_TRUE(receive_table(0, request).empty());
 }
 
-TEST_F(AdministrationTest, PortsAreFoundByTheirCapabilities) {
+TEST_F(AdministrationTest, PortsFoundByCapabilities) {
     constexpr std::uint64_t capability_mask = 1U << 7U;
     Mad request = make_request(MadMethod::get_table, record<"port_info_rec">, capability_mask);
     SaMad(request).set<"attribute_modifier">(1U << 31U); // all bits of the query
@@ -352,7 +352,7 @@ TEST_F(AdministrationTest, PortsAreFoundByTheirCapabilities) {
     EXPECT_EQ(port.get<"endport_lid">(), hosts[0]->port.sm_lid());
 }
 
-TEST_F(AdministrationTest, PortInfoRecordHasExternalPortsOfASwitch) {
+TEST_F(AdministrationTest, PortInfoRecordCoversExternalSwitchPorts) {
     Mad request = make_request(MadMethod::get, record<"port_info_rec">, 0x3); // LID and port
     const auto wanted = data<hwtab::port_info_record>(request);
     wanted.set<"endport_lid">(hosts[0]->port.sm_lid());
@@ -364,7 +364,7 @@ TEST_F(AdministrationTest, PortInfoRecordHasExternalPortsOfASwitch) {
 
 // --- RMPP ----------------------------------------------------------------------------------------
 
-TEST_F(AdministrationTest, SegmentWithoutAcknowledgementIsRepeatedThenGivenUp) {
+TEST_F(AdministrationTest, UnacknowledgedSegmentRepeatedThenAborted) {
     send(0, make_request(MadMethod::get_table, record<"node_rec">));
     ASSERT_EQ(hosts[0]->arrivals.size(), 1U); // the first window is one segment
     advance(RmppSender::timeout * 10);
@@ -386,7 +386,7 @@ TEST_F(AdministrationTest, WindowOfSeveralSegmentsIsSentAtOnce) {
     EXPECT_EQ(hosts[0]->arrivals.size(), 2U); // 16 records of 64 bytes: 6 segments of 200
 }
 
-TEST_F(AdministrationTest, AcknowledgementOfASegmentThatWasNotSentEndsTheTransfer) {
+TEST_F(AdministrationTest, AckOfUnsentSegmentAbortsTransfer) {
     const Mad first = ask(0, make_request(MadMethod::get_table, record<"path_rec">));
     acknowledge(0, first, 5, 6);
     const Mad reply = hosts[0]->take_mad().value_or(Mad{});
@@ -398,7 +398,7 @@ TEST_F(AdministrationTest, AcknowledgementOfASegmentThatWasNotSentEndsTheTransfe
 
 // --- Multicast -----------------------------------------------------------------------------------
 
-TEST_F(AdministrationTest, BroadcastGroupOfIpoibIsThere) {
+TEST_F(AdministrationTest, IpoibBroadcastGroupExists) {
     const Mad reply = join(0, ipoib_broadcast);
     EXPECT_EQ(status(reply), 0U);
     const auto group = data<hwtab::mc_member_record>(reply);
@@ -412,7 +412,7 @@ TEST_F(AdministrationTest, BroadcastGroupOfIpoibIsThere) {
     EXPECT_EQ(fabric::Gid(group.bytes<"port_gid">()), gid(0));
 }
 
-TEST_F(AdministrationTest, GroupsPacketsReachItsMembersAndNoOthers) {
+TEST_F(AdministrationTest, GroupPacketsReachMembersOnly) {
     ASSERT_EQ(status(join(0, ipoib_broadcast)), 0U);
     EXPECT_FALSE(reaches(*hosts[0], *hosts[1], 0xc000));
     ASSERT_EQ(status(join(1, ipoib_broadcast)), 0U);
@@ -429,7 +429,7 @@ TEST_F(AdministrationTest, SendOnlyMemberReceivesNothing) {
     EXPECT_TRUE(reaches(*hosts[1], *hosts[0], 0xc000));
 }
 
-TEST_F(AdministrationTest, GroupThatIsLeftIsNotForwardedWhileHigherOnesAre) {
+TEST_F(AdministrationTest, LeftGroupNotForwardedWhileHigherOnesAre) {
     // As many groups as a block of the forwarding table has, and one in the next block.
     constexpr std::uint64_t groups = 32;
     const auto numbered = [](std::uint64_t number) {
@@ -444,7 +444,7 @@ TEST_F(AdministrationTest, GroupThatIsLeftIsNotForwardedWhileHigherOnesAre) {
     EXPECT_TRUE(reaches(*hosts[0], *hosts[1], 0xc021));
 }
 
-TEST_F(AdministrationTest, GroupIsCreatedWithItsFieldsOnly) {
+TEST_F(AdministrationTest, GroupCreationRequiresFields) {
     EXPECT_EQ(status(join(0, other_group)), sa_status<"req_insufficient_components">);
     EXPECT_EQ(status(join(0, other_group, join_state<"non_member">, to_create)),
               sa_status<"req_invalid">);
@@ -465,7 +465,7 @@ TEST_F(AdministrationTest, GroupWithoutMgidGetsOne) {
     EXPECT_EQ(status(join(1, made)), 0U);
 }
 
-TEST_F(AdministrationTest, GroupIsGoneWithItsLastFullMember) {
+TEST_F(AdministrationTest, LastFullMemberLeavingDestroysGroup) {
     ASSERT_EQ(status(join(0, other_group, join_state<"full_member">, to_create)), 0U);
     ASSERT_EQ(status(join(1, other_group, join_state<"non_member">)), 0U);
     ASSERT_EQ(status(leave(0, other_group)), 0U);
@@ -475,7 +475,7 @@ TEST_F(AdministrationTest, GroupIsGoneWithItsLastFullMember) {
     EXPECT_EQ(status(join(0, ipoib_broadcast)), 0U); // stays
 }
 
-TEST_F(AdministrationTest, JoinThatContradictsTheGroupIsRefused) {
+TEST_F(AdministrationTest, JoinContradictingGroupRefused) {
     EXPECT_EQ(
         status(join(0, ipoib_broadcast, join_state<"full_member">, to_join | of_member<"q_key">)),
         0U);
@@ -491,7 +491,7 @@ TEST_F(AdministrationTest, JoinThatContradictsTheGroupIsRefused) {
     EXPECT_EQ(status(ask(1, request)), sa_status<"req_invalid">);
 }
 
-TEST_F(AdministrationTest, MemberCannotBeRemovedByAnotherPort) {
+TEST_F(AdministrationTest, MemberRemovalByOtherPortRefused) {
     ASSERT_EQ(status(join(0, ipoib_broadcast)), 0U);
     EXPECT_EQ(status(ask(1, member_request(MadMethod::remove, ipoib_broadcast, 0,
                                            join_state<"full_member">))),
@@ -502,7 +502,7 @@ TEST_F(AdministrationTest, MemberCannotBeRemovedByAnotherPort) {
     EXPECT_EQ(status(leave(0, ipoib_broadcast)), 0U);
 }
 
-TEST_F(AdministrationTest, MembersAreShownToTrustedRequestsOnly) {
+TEST_F(AdministrationTest, MembersReportedToTrustedRequestsOnly) {
     ASSERT_EQ(status(join(0, ipoib_broadcast)), 0U);
     ASSERT_EQ(status(join(1, ipoib_broadcast)), 0U);
     Mad request = make_request(MadMethod::get_table, record<"mc_member_rec">);
@@ -516,7 +516,7 @@ TEST_F(AdministrationTest, MembersAreShownToTrustedRequestsOnly) {
     EXPECT_EQ(table_size(0, request, size), 2U);
 }
 
-TEST_F(AdministrationTest, PortThatIsGoneIsNoMember) {
+TEST_F(AdministrationTest, UnpluggedPortIsNoMember) {
     ASSERT_EQ(status(join(1, ipoib_broadcast)), 0U);
     links[1]->set_plugged(false);
     settle();
@@ -551,7 +551,7 @@ TEST_F(AdministrationTest, MulticastCrossesSwitchesWithoutCopies) {
 
 // --- Events --------------------------------------------------------------------------------------
 
-TEST_F(AdministrationTest, SubscriberHearsOfPortsThatComeAndGo) {
+TEST_F(AdministrationTest, SubscriberNotifiedOfPortChanges) {
     ASSERT_EQ(status(subscribe(0, 0xffff)), 0U);
     hosts[0]->arrivals.clear();
     links[1]->set_plugged(false);
@@ -570,7 +570,7 @@ TEST_F(AdministrationTest, SubscriberHearsOfPortsThatComeAndGo) {
     EXPECT_EQ(gone, gid(1));
 }
 
-TEST_F(AdministrationTest, ReportIsRepeatedUntilItsResponse) {
+TEST_F(AdministrationTest, ReportRepeatedUntilResponse) {
     ASSERT_EQ(status(subscribe(0, trap<"multicast_group_created">)), 0U);
     ASSERT_EQ(status(join(1, other_group, join_state<"full_member">, to_create)), 0U);
     const auto report = hosts[0]->take_mad();
@@ -610,7 +610,7 @@ struct RateCase {
 
 struct RateCodes : ::testing::TestWithParam<RateCase> {};
 
-TEST_P(RateCodes, LinkHasTheCodeOfItsRate) {
+TEST_P(RateCodes, RateCodeMatchesLink) {
     const RateCase& expected = GetParam();
     SubnetPort port;
     const hwtab::View<hwtab::port_info> info(port.info);

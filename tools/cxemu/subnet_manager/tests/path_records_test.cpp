@@ -42,7 +42,7 @@ TEST_F(PathPairs, RequestForAsManyAsAreAllowedIsNotRefused) {
     EXPECT_EQ(ask(256), SaStatus::ok); // 256 squared is max_pairs
 }
 
-TEST_F(PathPairs, RequestForMoreIsRefused) {
+TEST_F(PathPairs, RequestBeyondMaximumRefused) {
     EXPECT_EQ(ask(257), SaStatus::no_resources);
 }
 

@@ -33,7 +33,7 @@ struct LidTableTest : ::testing::Test {
     void assign() { lids.assign(subnet, switch_guid); }
 };
 
-TEST_F(LidTableTest, FirstPortHasTheLowestLid) {
+TEST_F(LidTableTest, FirstPortGetsLowestLid) {
     add(0x50);
     assign();
     EXPECT_EQ(lids.lid_of(switch_guid), 1U);
@@ -42,7 +42,7 @@ TEST_F(LidTableTest, FirstPortHasTheLowestLid) {
     EXPECT_EQ(lids.highest(), 2U);
 }
 
-TEST_F(LidTableTest, LidThatAPortHasStaysUnlessTheSwitchCannotForwardToIt) {
+TEST_F(LidTableTest, PortLidBeyondForwardingTableReplaced) {
     add(0x50, 3);
     add(0x51, 4);
     assign();
@@ -50,7 +50,7 @@ TEST_F(LidTableTest, LidThatAPortHasStaysUnlessTheSwitchCannotForwardToIt) {
     EXPECT_EQ(lids.lid_of(0x51), 2U);
 }
 
-TEST_F(LidTableTest, PortThatComesBackHasItsLidAgain) {
+TEST_F(LidTableTest, ReturnedPortGetsFormerLid) {
     add(0x50);
     add(0x51);
     assign();
@@ -63,7 +63,7 @@ TEST_F(LidTableTest, PortThatComesBackHasItsLidAgain) {
     EXPECT_NE(lids.lid_of(0x51), before);
 }
 
-TEST_F(LidTableTest, LidsOfPortsThatAreGoneAreGivenToOthersWhenNoneIsFree) {
+TEST_F(LidTableTest, LidOfMissingPortReusedWhenNoneFree) {
     add(0x50);
     add(0x51);
     assign();
@@ -78,7 +78,7 @@ TEST_F(LidTableTest, LidsOfPortsThatAreGoneAreGivenToOthersWhenNoneIsFree) {
     EXPECT_EQ(lids.lid_of(0x50), fabric::unassigned_lid);
 }
 
-TEST_F(LidTableTest, ClearedTableTakesTheLidsThatPortsHave) {
+TEST_F(LidTableTest, ClearedTableTakesPortLids) {
     add(0x50);
     assign();
     add(0x50, 3);

@@ -34,7 +34,7 @@ struct SmpExchangeTest : ::testing::Test {
     }
 };
 
-TEST_F(SmpExchangeTest, ResponseEndsItsRequestOnly) {
+TEST_F(SmpExchangeTest, ResponseEndsMatchingRequestOnly) {
     request();
     request();
     EXPECT_TRUE(exchange.take_response(reply_to(sent[1])));
@@ -43,7 +43,7 @@ TEST_F(SmpExchangeTest, ResponseEndsItsRequestOnly) {
     EXPECT_EQ(responses, 1U);
 }
 
-TEST_F(SmpExchangeTest, ResponseWithAnotherAttributeIsIgnored) {
+TEST_F(SmpExchangeTest, ResponseWithOtherAttributeIgnored) {
     request();
     Mad other = sent[0];
     fabric::DirectedSmp(other).set<"attribute_id">(node_info);
@@ -70,7 +70,7 @@ TEST_F(SmpExchangeTest, RequestIsRepeatedThenFails) {
     EXPECT_EQ(failures, 1U);
 }
 
-TEST_F(SmpExchangeTest, RequestBeyondThoseThatMayWaitFailsAtOnce) {
+TEST_F(SmpExchangeTest, RequestBeyondWaitingLimitFailsAtOnce) {
     for (std::size_t count = 0; count < SmpExchange::window + SmpExchange::max_waiting; ++count)
         request();
     EXPECT_EQ(failures, 0U);

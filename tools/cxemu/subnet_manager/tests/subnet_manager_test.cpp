@@ -30,7 +30,7 @@ TEST_F(SubnetManagerTest, PortsBecomeActive) {
     EXPECT_EQ(switches[0]->port(4).state(), PortState::down);
 }
 
-TEST_F(SubnetManagerTest, EveryEndPortHasALidOfItsOwnAndKnowsTheManager) {
+TEST_F(SubnetManagerTest, EndPortsHaveUniqueLidAndSmLid) {
     start();
     const auto own = static_cast<Lid>(std::as_const(switches[0]->port(0)).settings().get<"lid">());
     std::set<Lid> lids{own};
@@ -43,7 +43,7 @@ TEST_F(SubnetManagerTest, EveryEndPortHasALidOfItsOwnAndKnowsTheManager) {
     EXPECT_FALSE(lids.contains(fabric::unassigned_lid));
 }
 
-TEST_F(SubnetManagerTest, LinksHaveWhatBothEndsSupport) {
+TEST_F(SubnetManagerTest, LinksUseValuesSupportedByBothEnds) {
     fabric::HcaPortSettings settings = port_settings(3);
     settings.mtu_cap = 4; // 2048 bytes; the switch has 4096
     settings.vl_cap = 2;  // VL 0 and 1; the switch has VL 0 to 7
@@ -60,7 +60,7 @@ TEST_F(SubnetManagerTest, LinksHaveWhatBothEndsSupport) {
     EXPECT_EQ(hosts[0]->port.port().data_lanes(), 4U); // vl_cap 3 of a host
 }
 
-TEST_F(SubnetManagerTest, PartitionTablesHaveTheDefaultPartitionOnly) {
+TEST_F(SubnetManagerTest, PartitionTablesHaveDefaultPartitionOnly) {
     hosts[0]->port.port().p_keys()[0] = 0x7fff;
     hosts[0]->port.port().p_keys()[40] = 0x8005; // as another manager may have left it
     start();
@@ -69,7 +69,7 @@ TEST_F(SubnetManagerTest, PartitionTablesHaveTheDefaultPartitionOnly) {
     EXPECT_TRUE(std::ranges::all_of(keys.subspan(1), [](auto key) { return key == 0; }));
 }
 
-TEST_F(SubnetManagerTest, SwitchEnforcesTheDefaultPartitionAtHosts) {
+TEST_F(SubnetManagerTest, SwitchEnforcesDefaultPartitionAtHosts) {
     const auto keys = switches[0]->port(1).p_keys();
     keys[0] = 0x8005; // as another manager may have left it
     start();
@@ -91,7 +91,7 @@ TEST_F(SubnetManagerTest, DatagramsReachEveryHost) {
             EXPECT_TRUE(reaches(*from, *to, to->port.lid()));
 }
 
-TEST_F(SubnetManagerTest, LidsOfPortsStay) {
+TEST_F(SubnetManagerTest, RestartedManagerKeepsLids) {
     start();
     const Lid before = hosts[1]->port.lid();
     manager.reset();
@@ -100,7 +100,7 @@ TEST_F(SubnetManagerTest, LidsOfPortsStay) {
     EXPECT_TRUE(all_hosts_are_active());
 }
 
-TEST_F(SubnetManagerTest, TwoPortsWithTheSameLidGetDifferentOnes) {
+TEST_F(SubnetManagerTest, DuplicateLidReplaced) {
     for (const auto& host : hosts)
         host->port.port().settings().set<"lid">(7);
     start();
@@ -109,7 +109,7 @@ TEST_F(SubnetManagerTest, TwoPortsWithTheSameLidGetDifferentOnes) {
     EXPECT_NE(hosts[1]->port.lid(), hosts[2]->port.lid());
 }
 
-TEST_F(SubnetManagerTest, HostsAreAskedToRegisterOnceAfterTheStart) {
+TEST_F(SubnetManagerTest, ClientReregisterSentOnceAfterStart) {
     start();
     EXPECT_TRUE(hosts[0]->saw(PortEvent::client_reregister));
     hosts[0]->events.clear();
@@ -118,7 +118,7 @@ TEST_F(SubnetManagerTest, HostsAreAskedToRegisterOnceAfterTheStart) {
     EXPECT_FALSE(hosts[0]->saw(PortEvent::client_reregister));
 }
 
-TEST_F(SubnetManagerTest, TrapOfAHostIsRepressedAndTheChangeIsKnown) {
+TEST_F(SubnetManagerTest, HostTrapRepressedAndChangeRead) {
     start();
     hosts[0]->port.set_node_description("another name");
     advance(seconds(2));
@@ -129,7 +129,7 @@ TEST_F(SubnetManagerTest, TrapOfAHostIsRepressedAndTheChangeIsKnown) {
     EXPECT_EQ(manager->statistics()["traps"], sent); // it isn't repeated
 }
 
-TEST_F(SubnetManagerTest, HostThatChangesItsCapabilitiesIsLeftAloneForAWhile) {
+TEST_F(SubnetManagerTest, CapabilityChangeReadAfterDelay) {
     start();
     unsigned gets = 0;
     links[0]->add_tap([&](const Link&, LinkDirection direction, const Packet& packet) {
@@ -146,7 +146,7 @@ TEST_F(SubnetManagerTest, HostThatChangesItsCapabilitiesIsLeftAloneForAWhile) {
     EXPECT_GT(gets, 0U);
 }
 
-TEST_F(SubnetManagerTest, LinkThatComesBackIsActiveWithTheSameLid) {
+TEST_F(SubnetManagerTest, ReturnedLinkActiveWithSameLid) {
     start();
     const Lid before = hosts[1]->port.lid();
     links[1]->set_plugged(false);
@@ -159,7 +159,7 @@ TEST_F(SubnetManagerTest, LinkThatComesBackIsActiveWithTheSameLid) {
     EXPECT_TRUE(reaches(*hosts[0], *hosts[1], before));
 }
 
-TEST_F(SubnetManagerTest, HostThatIsResetIsConfiguredAnew) {
+TEST_F(SubnetManagerTest, ResetHostConfiguredAgain) {
     start();
     const Lid before = hosts[1]->port.lid();
     hosts[1]->events.clear();
@@ -170,7 +170,7 @@ TEST_F(SubnetManagerTest, HostThatIsResetIsConfiguredAnew) {
     EXPECT_TRUE(hosts[1]->saw(PortEvent::client_reregister));
 }
 
-TEST_F(SubnetManagerTest, NewHostIsFound) {
+TEST_F(SubnetManagerTest, NewHostActivated) {
     start();
     Host& late = add_host(*switches[0], 5);
     settle();
@@ -178,7 +178,7 @@ TEST_F(SubnetManagerTest, NewHostIsFound) {
     EXPECT_TRUE(reaches(*hosts[0], late, late.port.lid()));
 }
 
-TEST_F(SubnetManagerTest, SmpsThatAreLostAreRepeated) {
+TEST_F(SubnetManagerTest, LostSmpsRepeated) {
     unsigned count = 0;
     for (const auto& link : links)
         link->set_filter([&count](Link& on, LinkDirection direction, Packet packet) {
@@ -192,7 +192,7 @@ TEST_F(SubnetManagerTest, SmpsThatAreLostAreRepeated) {
     EXPECT_GT(manager->statistics()["smps_repeated"], 0);
 }
 
-TEST_F(SubnetManagerTest, HostThatRespondsLateIsActiveThen) {
+TEST_F(SubnetManagerTest, LateHostActivated) {
     hosts[1]->has_qp0 = true;
     hosts[1]->is_silent = true;
     start();
@@ -204,7 +204,7 @@ TEST_F(SubnetManagerTest, HostThatRespondsLateIsActiveThen) {
     EXPECT_EQ(hosts[1]->port.state(), PortState::active);
 }
 
-TEST_F(SubnetManagerTest, HostThatStopsAnsweringKeepsItsRoutesWhileItsLinkIsActive) {
+TEST_F(SubnetManagerTest, SilentHostKeepsRoutesWhileLinkActive) {
     start();
     hosts[1]->has_qp0 = true;
     hosts[1]->is_silent = true;
@@ -217,7 +217,7 @@ TEST_F(SubnetManagerTest, HostThatStopsAnsweringKeepsItsRoutesWhileItsLinkIsActi
     EXPECT_FALSE(manager->subnet().nodes.contains(hosts[1]->port.node_guid()));
 }
 
-TEST_F(SubnetManagerTest, HostThatInventsNodesDoesntKeepOthersFromBeingActive) {
+TEST_F(SubnetManagerTest, HostInventingNodesLeavesOthersActive) {
     hosts[1]->has_qp0 = true;
     hosts[1]->invents_nodes = true;
     start();
@@ -231,7 +231,7 @@ TEST_F(SubnetManagerTest, HostThatInventsNodesDoesntKeepOthersFromBeingActive) {
     EXPECT_EQ(hosts[2]->port.state(), PortState::active);
 }
 
-TEST_F(SubnetManagerTest, PortWithoutALidOfItsOwnStaysInactive) {
+TEST_F(SubnetManagerTest, PortWithoutOwnLidNotActivated) {
     switches[0]->tables().info().set<"linear_fdb_cap">(0); // there are none to give
     hosts[0]->port.port().settings().set<"lid">(7);
     hosts[0]->port.port().settings().set<"master_sm_lid">(1); // or it would refuse any Set
@@ -240,7 +240,7 @@ TEST_F(SubnetManagerTest, PortWithoutALidOfItsOwnStaysInactive) {
     EXPECT_EQ(hosts[0]->port.state(), PortState::init);
 }
 
-TEST_F(SubnetManagerTest, SwitchAnnouncesItsManager) {
+TEST_F(SubnetManagerTest, ManagedSwitchSetsSmCapability) {
     constexpr auto is_sm = fabric::capability_mask_of<"sm">;
     const auto mask = [this] {
         return std::as_const(switches[0]->port(0)).settings().get<"capability_mask">();
@@ -276,28 +276,28 @@ struct SeveralSwitches : ::testing::Test, ManagedNetwork {
     }
 };
 
-TEST_F(SeveralSwitches, AllHostsAreActiveAndReachEachOther) {
+TEST_F(SeveralSwitches, AllHostsActiveAndReachEachOther) {
     start();
     EXPECT_TRUE(all_hosts_are_active());
     EXPECT_EQ(manager->subnet().nodes.size(), 8U);
     expect_all_reach_all();
 }
 
-TEST_F(SeveralSwitches, PathsAreTheShortest) {
+TEST_F(SeveralSwitches, PathsAreShortest) {
     start();
     const auto before = switches[1]->statistics().forwarded;
     EXPECT_TRUE(reaches(*hosts[0], *hosts[2], hosts[2]->port.lid()));
     EXPECT_EQ(switches[1]->statistics().forwarded, before); // not around the ring
 }
 
-TEST_F(SeveralSwitches, TrafficTakesTheOtherWayWhenALinkFails) {
+TEST_F(SeveralSwitches, FailedLinkReroutesTraffic) {
     start();
     links[0]->set_plugged(false);
     advance(seconds(1));
     expect_all_reach_all();
 }
 
-TEST_F(SeveralSwitches, ChangeIsSeenWithoutATrap) {
+TEST_F(SeveralSwitches, ChangeWithoutTrapFoundBySweep) {
     start();
     advance(seconds(1));
     // Nothing but directed-route SMPs leaves the last switch: its traps are LID routed.
@@ -314,7 +314,7 @@ TEST_F(SeveralSwitches, ChangeIsSeenWithoutATrap) {
     EXPECT_EQ(late.port.state(), PortState::active);
 }
 
-TEST_F(SeveralSwitches, SubtreeThatIsGoneAndComesBackWorks) {
+TEST_F(SeveralSwitches, ReturnedSubtreeReachable) {
     start();
     links[ring_links]->set_plugged(false);
     advance(seconds(1));
@@ -325,7 +325,7 @@ TEST_F(SeveralSwitches, SubtreeThatIsGoneAndComesBackWorks) {
     expect_all_reach_all();
 }
 
-TEST_F(SeveralSwitches, SwitchThatStopsAnsweringIsKeptWithWhatIsBehindIt) {
+TEST_F(SeveralSwitches, SilentSwitchKeptWithSubtree) {
     start();
     links[ring_links]->set_filter([](Link&, LinkDirection, const Packet&) {});
     hosts[0]->port.set_node_description("another name"); // a heavy sweep
@@ -336,7 +336,7 @@ TEST_F(SeveralSwitches, SwitchThatStopsAnsweringIsKeptWithWhatIsBehindIt) {
     expect_all_reach_all();
 }
 
-TEST_F(SeveralSwitches, SwitchThatIsResetGetsItsTablesAgain) {
+TEST_F(SeveralSwitches, ResetSwitchGetsTablesAgain) {
     start();
     switches[3]->tables().reset();
     switches[3]->port(0).reset();
@@ -345,7 +345,7 @@ TEST_F(SeveralSwitches, SwitchThatIsResetGetsItsTablesAgain) {
     expect_all_reach_all();
 }
 
-TEST_F(SeveralSwitches, SwitchThatForwardsToNoLidKeepsNoOthersFromIt) {
+TEST_F(SeveralSwitches, SwitchWithoutForwardingLeavesOthersWorking) {
     switches[3]->tables().info().set<"linear_fdb_cap">(0);
     start();
     EXPECT_TRUE(all_hosts_are_active());
@@ -353,7 +353,7 @@ TEST_F(SeveralSwitches, SwitchThatForwardsToNoLidKeepsNoOthersFromIt) {
     EXPECT_FALSE(switches[3]->tables().linear(hosts[0]->port.lid())); // nothing is written there
 }
 
-TEST_F(SeveralSwitches, SweepWithoutAChangeSetsNothing) {
+TEST_F(SeveralSwitches, SweepWithoutChangeSetsNothing) {
     start();
     advance(seconds(1));
     unsigned sets = 0;
@@ -378,7 +378,7 @@ constexpr std::uint64_t handover = hwtab::value<hwtab::sm_info_modifier, "handov
 /// of the hosts are below.
 struct ElectionTest : SubnetManagerTest {};
 
-TEST_F(ElectionTest, HigherManagerInStandbyGetsTheSubnet) {
+TEST_F(ElectionTest, HigherStandbyGetsHandover) {
     start();
     hosts[1]->run_manager(0, ManagerState::standby);
     advance(seconds(2));
@@ -386,7 +386,7 @@ TEST_F(ElectionTest, HigherManagerInStandbyGetsTheSubnet) {
     EXPECT_EQ(manager->state(), ManagerState::standby);
 }
 
-TEST_F(ElectionTest, LowerManagerInStandbyDoesnt) {
+TEST_F(ElectionTest, LowerStandbyGetsNoHandover) {
     start({.priority = 1});
     hosts[1]->run_manager(0, ManagerState::standby);
     advance(seconds(30));
@@ -394,14 +394,14 @@ TEST_F(ElectionTest, LowerManagerInStandbyDoesnt) {
     EXPECT_EQ(manager->state(), ManagerState::master);
 }
 
-TEST_F(ElectionTest, MasterThatIsFoundAtTheStartStaysMaster) {
+TEST_F(ElectionTest, MasterFoundAtStartStaysMaster) {
     hosts[1]->run_manager(0, ManagerState::master);
     start({.priority = 1}); // it is for the master to hand over
     EXPECT_EQ(manager->state(), ManagerState::standby);
     EXPECT_EQ(hosts[0]->port.state(), PortState::init);
 }
 
-TEST_F(ElectionTest, ManagerWithAnotherKeyIsIgnored) {
+TEST_F(ElectionTest, ManagerWithOtherKeyIgnored) {
     start();
     hosts[1]->run_manager(15, ManagerState::standby);
     hosts[1]->info->sm_key = 0x1234;
@@ -410,7 +410,7 @@ TEST_F(ElectionTest, ManagerWithAnotherKeyIsIgnored) {
     EXPECT_EQ(manager->state(), ManagerState::master);
 }
 
-TEST_F(ElectionTest, ManagerThatBecomesReadyLaterIsNoticed) {
+TEST_F(ElectionTest, LaterStandbyNoticed) {
     start();
     hosts[1]->run_manager(15, ManagerState::not_active);
     advance(seconds(2));
@@ -420,7 +420,7 @@ TEST_F(ElectionTest, ManagerThatBecomesReadyLaterIsNoticed) {
     EXPECT_EQ(manager->state(), ManagerState::standby);
 }
 
-TEST_F(ElectionTest, StandbyTakesOverFromAMasterThatIsSilent) {
+TEST_F(ElectionTest, SilentMasterReplacedByStandby) {
     hosts[1]->run_manager(15, ManagerState::master);
     start();
     advance(seconds(120));
@@ -433,7 +433,7 @@ TEST_F(ElectionTest, StandbyTakesOverFromAMasterThatIsSilent) {
     EXPECT_TRUE(all_hosts_are_active());
 }
 
-TEST_F(ElectionTest, LidsThatAnotherManagerHasGivenStay) {
+TEST_F(ElectionTest, LidsOfOtherManagerKept) {
     start();
     hosts[1]->run_manager(15, ManagerState::master);
     advance(seconds(2));
@@ -445,7 +445,7 @@ TEST_F(ElectionTest, LidsThatAnotherManagerHasGivenStay) {
     EXPECT_EQ(hosts[0]->port.lid(), 77U);
 }
 
-TEST_F(ElectionTest, StandbyDoesntTakeOverWhileTheMasterRespondsNowAndThen) {
+TEST_F(ElectionTest, OccasionallyRespondingMasterKeepsStandby) {
     hosts[1]->run_manager(15, ManagerState::master);
     start();
     for (int times = 0; times < 4; ++times) {
@@ -476,7 +476,7 @@ struct TwoManagers : ::testing::Test, Network {
     }
 };
 
-TEST_F(TwoManagers, OneIsMasterWhenBothStartAtOnce) {
+TEST_F(TwoManagers, SimultaneousStartLeavesOneMaster) {
     for (std::size_t at = 0; at < 2; ++at) {
         managers.push_back(std::make_unique<SubnetManager>(time.loop, *switches[at],
                                                            ManagerSettings{}, make_silent_log()));
@@ -489,7 +489,7 @@ TEST_F(TwoManagers, OneIsMasterWhenBothStartAtOnce) {
     EXPECT_TRUE(reaches(*hosts[0], *hosts[1], hosts[1]->port.lid()));
 }
 
-TEST_F(TwoManagers, LowerMasterHandsOverToTheOneThatComesLater) {
+TEST_F(TwoManagers, LowerMasterHandsOverToLaterManager) {
     start(1);
     EXPECT_EQ(managers[0]->state(), ManagerState::master);
     start(0);
@@ -500,7 +500,7 @@ TEST_F(TwoManagers, LowerMasterHandsOverToTheOneThatComesLater) {
               managers[1]->lids().lid_of(switches[0]->settings().node_guid));
 }
 
-TEST_F(TwoManagers, PriorityIsStrongerThanTheGuid) {
+TEST_F(TwoManagers, PriorityOutranksGuid) {
     start(0);
     start(1, {.priority = 3});
     advance(seconds(60));
@@ -508,7 +508,7 @@ TEST_F(TwoManagers, PriorityIsStrongerThanTheGuid) {
     EXPECT_EQ(managers[1]->state(), ManagerState::master);
 }
 
-TEST_F(TwoManagers, StandbyTakesOverWhenTheMasterIsGone) {
+TEST_F(TwoManagers, MissingMasterReplacedByStandby) {
     start(0);
     start(1);
     advance(seconds(30));
@@ -544,7 +544,7 @@ struct SmInfoTest : SubnetManagerTest {
     }
 };
 
-TEST_F(SmInfoTest, GetShowsTheManager) {
+TEST_F(SmInfoTest, GetReturnsManager) {
     start();
     const auto reply = ask(MadMethod::get, 0, ManagerState::not_active);
     ASSERT_TRUE(reply);
@@ -556,7 +556,7 @@ TEST_F(SmInfoTest, GetShowsTheManager) {
     EXPECT_GT(info.get<"act_count">(), 0U);
 }
 
-TEST_F(SmInfoTest, ControlThatTheStateDoesntAllowIsRefused) {
+TEST_F(SmInfoTest, ControlInWrongStateRefused) {
     start();
     constexpr auto disable =
         static_cast<std::uint32_t>(hwtab::value<hwtab::sm_info_modifier, "disable">);
@@ -566,7 +566,7 @@ TEST_F(SmInfoTest, ControlThatTheStateDoesntAllowIsRefused) {
     EXPECT_EQ(manager->state(), ManagerState::master);
 }
 
-TEST_F(SmInfoTest, ControlByAManagerThatIsNoMasterIsRefused) {
+TEST_F(SmInfoTest, ControlByOtherThanMasterRefused) {
     start();
     constexpr auto discover =
         static_cast<std::uint32_t>(hwtab::value<hwtab::sm_info_modifier, "discover">);

@@ -31,13 +31,13 @@ TEST(CreditCode, EncodedCreditsNeverExceedCount) {
         EXPECT_EQ(credits_reported(exact), exact);
 }
 
-TEST(CreditCode, NoCountEncoded) {
+TEST(CreditCode, MissingCountRoundTrips) {
     const Syndrome syndrome = decode_syndrome(ack_syndrome(std::nullopt));
     EXPECT_EQ(syndrome.kind, Syndrome::Kind::acknowledge);
     EXPECT_EQ(credits_of(syndrome.value), std::nullopt);
 }
 
-TEST(NotReadyTimer, HasTheTimesOfTheSpecification) {
+TEST(NotReadyTimer, TimesMatchSpecification) {
     constexpr std::array<std::pair<std::uint8_t, microseconds>, 9> times{
         {{0, microseconds(655'360)},
          {1, microseconds(10)},
@@ -52,7 +52,7 @@ TEST(NotReadyTimer, HasTheTimesOfTheSpecification) {
         EXPECT_EQ(not_ready_delay(code), time) << static_cast<unsigned>(code);
 }
 
-TEST(NotReadyTimer, TravelsInTheSyndrome) {
+TEST(NotReadyTimer, CodeRoundTripsThroughSyndrome) {
     for (std::uint8_t code = 0; code < 32; ++code) {
         const Syndrome syndrome = decode_syndrome(rnr_nak_syndrome(code));
         EXPECT_EQ(syndrome.kind, Syndrome::Kind::receiver_not_ready);
@@ -60,7 +60,7 @@ TEST(NotReadyTimer, TravelsInTheSyndrome) {
     }
 }
 
-TEST(AcknowledgeTimeout, DoublesWithEachCodeAndIsNoneFor0) {
+TEST(AcknowledgeTimeout, TimeoutDoublesWithCodeAndZeroIsNone) {
     EXPECT_EQ(acknowledge_timeout(0), std::nullopt);
     EXPECT_EQ(acknowledge_timeout(1), nanoseconds(8'192));
     EXPECT_EQ(acknowledge_timeout(14), nanoseconds(67'108'864));

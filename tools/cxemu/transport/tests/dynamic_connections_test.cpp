@@ -68,7 +68,7 @@ Send send(const Data& data) {
     return {.data = {data}};
 }
 
-TEST(DynamicConnection, SendsToATargetThatItConnectsTo) {
+TEST(DynamicConnection, SendReachesConnectedTarget) {
     Dynamic peers;
     const Data source = peers.first.fill(5 * mtu + 3, 1);
     const Data target = peers.second.space(source.length);
@@ -82,7 +82,7 @@ TEST(DynamicConnection, SendsToATargetThatItConnectsTo) {
     EXPECT_EQ(peers.second.counts().rx_dct_connect, 1U);
 }
 
-TEST(DynamicConnection, WritesReadsAndAddsInOneConnection) {
+TEST(DynamicConnection, WriteReadAtomicShareConnection) {
     Dynamic peers;
     const Data source = peers.first.fill(2 * mtu, 1);
     const Data remote = peers.second.space(2 * mtu);
@@ -103,7 +103,7 @@ TEST(DynamicConnection, WritesReadsAndAddsInOneConnection) {
     EXPECT_EQ(peers.count(fabric::dynamic_connect_opcode), 1);
 }
 
-TEST(DynamicConnection, TurnsFromOneTargetToAnother) {
+TEST(DynamicConnection, TargetChangeReconnects) {
     Dynamic peers;
     const QueuePair& other = peers.second.make_target(peers.options);
     std::vector<Send> sends;
@@ -125,7 +125,7 @@ TEST(DynamicConnection, TurnsFromOneTargetToAnother) {
     EXPECT_EQ(of(fabric::dynamic_disconnect_opcode), 5) << "the last connection stays";
 }
 
-TEST(DynamicConnection, ComesBackAfterItWasReset) {
+TEST(DynamicConnection, ResetDciWorksAgain) {
     Dynamic peers;
     for (int round = 0; round < 3; ++round) {
         peers.second.post_to_pool(peers.second.space(8));
@@ -140,7 +140,7 @@ TEST(DynamicConnection, ComesBackAfterItWasReset) {
     }
 }
 
-TEST(DynamicConnection, WaitsForAReceiveRequest) {
+TEST(DynamicConnection, SendWaitsForReceive) {
     Dynamic peers;
     peers.first.post(send(peers.first.fill(8, 1)));
     peers.settle();
@@ -151,7 +151,7 @@ TEST(DynamicConnection, WaitsForAReceiveRequest) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1));
 }
 
-TEST(DynamicConnection, RefusedWithAWrongAccessKey) {
+TEST(DynamicConnection, WrongAccessKeyRefused) {
     Dynamic peers;
     Send wrong = send(peers.first.fill(8, 1));
     wrong.access_key = wrong_key;
@@ -167,7 +167,7 @@ TEST(DynamicConnection, RefusedWithAWrongAccessKey) {
     EXPECT_THAT(peers.second.poll(), IsEmpty());
 }
 
-TEST(DynamicConnection, FailsAloneWhenTheTargetRefusesARequest) {
+TEST(DynamicConnection, RefusedRequestFailsInitiatorOnly) {
     Dynamic peers;
     const Data remote = peers.second.space(8);
     peers.first.post({.opcode = SendOpcode::rdma_write,
@@ -179,7 +179,7 @@ TEST(DynamicConnection, FailsAloneWhenTheTargetRefusesARequest) {
     EXPECT_TRUE(peers.second.queue_pair().can_receive()) << "targets serve others, too";
 }
 
-TEST(DynamicConnection, EndsAReceiveThatIsTooShort) {
+TEST(DynamicConnection, ReceiveTooShortFails) {
     Dynamic peers;
     peers.second.post_to_pool(peers.second.space(4));
     peers.first.post(send(peers.first.fill(8, 1)));
@@ -202,7 +202,7 @@ TEST(DynamicConnection, SilentTargetExhaustsRetries) {
     EXPECT_EQ(peers.error(), CompletionError::transport_retries);
 }
 
-TEST(DynamicConnection, FlushesTheReceiveOfAMessageThatEndsEarly) {
+TEST(DynamicConnection, DrainFlushesIncompleteReceive) {
     Dynamic peers;
     peers.second.post_to_pool(peers.second.space(4 * mtu));
     peers.set_fate([](std::size_t number, const auto& /*packet*/) { return number < 3 ? 1 : 0; });
@@ -216,7 +216,7 @@ TEST(DynamicConnection, FlushesTheReceiveOfAMessageThatEndsEarly) {
     EXPECT_EQ(results.front().error, CompletionError::flushed);
 }
 
-TEST(DynamicConnection, NeedsADestination) {
+TEST(DynamicConnection, MissingDestinationRefused) {
     Dynamic peers;
     const Data data = peers.first.fill(8, 1);
     peers.first.destination_lid = 0;
@@ -225,7 +225,7 @@ TEST(DynamicConnection, NeedsADestination) {
     EXPECT_EQ(peers.error(), CompletionError::local_operation);
 }
 
-TEST(DynamicConnection, SurvivesLossDoublingAndDisorder) {
+TEST(DynamicConnection, LossDuplicationReorderingSurvived) {
     Dynamic peers;
     const QueuePair& other = peers.second.make_target(peers.options);
     peers.make_unreliable(0.1, 11);
@@ -253,7 +253,7 @@ Send bad(Dynamic& peers, std::uint16_t stream) {
     return {.data = {peers.first.fill(8, 1)}, .local_key = no_memory_key, .stream = stream};
 }
 
-TEST(DynamicStream, FailsWithoutTheOthers) {
+TEST(DynamicStream, FailedStreamLeavesOthersRunning) {
     Dynamic peers(Dynamic::with_streams(2));
     peers.second.post_to_pool(peers.second.space(8));
     Send good = send(peers.first.fill(8, 1));
@@ -286,7 +286,7 @@ TEST(DynamicStream, ModifyResumesStream) {
     EXPECT_EQ(peers.error(), std::nullopt);
 }
 
-TEST(DynamicStream, StopsTheQueuePairWhenTooManyFail) {
+TEST(DynamicStream, TooManyFailedStreamsSetError) {
     Dynamic peers(Dynamic::with_streams(1));
     peers.first.post(bad(peers, 1));
     peers.settle();

@@ -95,7 +95,7 @@ public:
 
 // --- Packets of the responder --------------------------------------------------------------------
 
-TEST(ForgedResponse, EndsAReadThatItDoesNotFit) {
+TEST(ForgedResponse, InvalidReadResponseFailsRead) {
     const auto end_read = [](auto forge) {
         Forged peers;
         forge(peers);
@@ -112,7 +112,7 @@ TEST(ForgedResponse, EndsAReadThatItDoesNotFit) {
     });
 }
 
-TEST(ForgedResponse, EndsAnAtomicOperationThatItDoesNotFit) {
+TEST(ForgedResponse, InvalidAtomicResponseFailsAtomic) {
     Forged other;
     other.change_opcode(1, rc_opcode({.verb = PacketOp::read_response}));
     other.expect_failure(other.add_one(), CompletionError::bad_response);
@@ -121,7 +121,7 @@ TEST(ForgedResponse, EndsAnAtomicOperationThatItDoesNotFit) {
     too_long.expect_failure(too_long.add_one(), CompletionError::bad_response);
 }
 
-TEST(ForgedResponse, RefusesForTheReasonThatItGives) {
+TEST(ForgedResponse, NakSyndromeSelectsError) {
     constexpr std::array<std::pair<std::uint8_t, CompletionError>, 4> reasons{
         {{0x61, CompletionError::remote_invalid_request},
          {0x62, CompletionError::remote_access},
@@ -145,7 +145,7 @@ TEST(ForgedResponse, UnexpectedResponseIgnored) {
 
 // --- Packets of the requester --------------------------------------------------------------------
 
-TEST(ForgedRequest, RefusedThatDoesNotContinueItsMessage) {
+TEST(ForgedRequest, NonContinuingPacketRefused) {
     const auto refuse = [](auto forge) {
         Forged peers;
         forge(peers);
@@ -168,7 +168,7 @@ TEST(ForgedRequest, RefusedThatDoesNotContinueItsMessage) {
     refuse([](Forged& peers) { peers.change_length(2, mtu + 4); });
 }
 
-TEST(ForgedRequest, RefusedThatHasAnotherLengthThanItSays) {
+TEST(ForgedRequest, WrongDmaLengthRefused) {
     for (const std::uint32_t length : {0U, mtu, 3 * mtu, (1U << 31U) + 1}) {
         Forged peers;
         peers.change(0, [length](auto& headers, auto&) { headers.rdma->length = length; });
@@ -176,7 +176,7 @@ TEST(ForgedRequest, RefusedThatHasAnotherLengthThanItSays) {
     }
 }
 
-TEST(ForgedRequest, RefusedWithAPayloadThatItMustNotHave) {
+TEST(ForgedRequest, UnexpectedPayloadRefused) {
     Forged reading;
     reading.change_length(0, 8);
     reading.expect_failure(reading.read(8), CompletionError::remote_invalid_request);
@@ -185,7 +185,7 @@ TEST(ForgedRequest, RefusedWithAPayloadThatItMustNotHave) {
     adding.expect_failure(adding.add_one(), CompletionError::remote_invalid_request);
 }
 
-TEST(ForgedRequest, RefusedBeyondTheReadsThatAreServedAtOnce) {
+TEST(ForgedRequest, ReadsBeyondResponderResourcesRefused) {
     Forged peers({.log_reads = 0});
     peers.first.queue_pair().context().set<"log_sra_max">(2);
     peers.first.post(std::vector<Send>{peers.read(100 * mtu), peers.read(mtu)});
@@ -196,7 +196,7 @@ TEST(ForgedRequest, RefusedBeyondTheReadsThatAreServedAtOnce) {
     EXPECT_EQ(results[1].error, CompletionError::remote_invalid_request);
 }
 
-TEST(ForgedRequest, DroppedOfAnotherService) {
+TEST(ForgedRequest, OtherServicePacketDropped) {
     constexpr std::uint8_t unreliable = 0x20;
     Forged peers;
     peers.change(0, [](auto& headers, auto&) { headers.transport.opcode |= unreliable; });
@@ -205,7 +205,7 @@ TEST(ForgedRequest, DroppedOfAnotherService) {
 
 // --- Both directions -----------------------------------------------------------------------------
 
-TEST(Acknowledgements, AreJoined) {
+TEST(Acknowledgements, ConsecutiveAcksCoalesced) {
     Forged peers;
     constexpr std::size_t writes = 10;
     peers.first.post(std::vector<Send>(writes, peers.write(8)));

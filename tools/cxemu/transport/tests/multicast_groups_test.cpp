@@ -35,7 +35,7 @@ TEST(MulticastGroups, UnknownGroupHasNoMembers) {
     EXPECT_FALSE(groups.has(first_group));
 }
 
-TEST(MulticastGroups, CountsAQueuePairThatIsAttachedTwiceOnce) {
+TEST(MulticastGroups, DuplicateAttachCountedOnce) {
     MulticastGroups groups({.groups = 8, .members = 8});
     EXPECT_TRUE(groups.attach(first_group, 5));
     EXPECT_TRUE(groups.attach(first_group, 5));
@@ -51,7 +51,7 @@ TEST(MulticastGroups, DetachNonMemberRefused) {
     EXPECT_EQ(fault_of(groups.detach(second_group, 5)), MembershipFault::not_a_member);
 }
 
-TEST(MulticastGroups, RefusesMoreGroupsThanTheDeviceHas) {
+TEST(MulticastGroups, GroupsBeyondLimitRefused) {
     MulticastGroups groups({.groups = 1, .members = 8});
     ASSERT_TRUE(groups.attach(first_group, 5));
     EXPECT_EQ(fault_of(groups.attach(second_group, 5)), MembershipFault::too_many_groups);
@@ -65,7 +65,7 @@ TEST(MulticastGroups, DetachLastMemberFreesGroup) {
     EXPECT_TRUE(groups.attach(second_group, 5));
 }
 
-TEST(MulticastGroups, RefusesMoreMembersThanAGroupMayHave) {
+TEST(MulticastGroups, MembersBeyondLimitRefused) {
     MulticastGroups groups({.groups = 8, .members = 2});
     ASSERT_TRUE(groups.attach(first_group, 5));
     ASSERT_TRUE(groups.attach(first_group, 6));

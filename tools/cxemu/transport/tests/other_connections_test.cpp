@@ -63,7 +63,7 @@ TEST(UnreliableConnection, SendAndWriteGetNoAck) {
     EXPECT_THAT(peers.take_packets(), SizeIs(12));
 }
 
-TEST(UnreliableConnection, LosesWholeMessages) {
+TEST(UnreliableConnection, LostPacketDropsWholeMessage) {
     for (const std::size_t lost : {0U, 1U, 2U}) {
         UnreliablePeers peers;
         const Data target = peers.second.space(3 * mtu);
@@ -80,7 +80,7 @@ TEST(UnreliableConnection, LosesWholeMessages) {
     }
 }
 
-TEST(UnreliableConnection, DropsWhatNobodyReceives) {
+TEST(UnreliableConnection, MessageWithoutReceiveDropped) {
     UnreliablePeers peers;
     peers.first.post({.data = {peers.first.fill(2 * mtu, 1)}});
     peers.settle();
@@ -91,7 +91,7 @@ TEST(UnreliableConnection, DropsWhatNobodyReceives) {
     EXPECT_THAT(peers.second.poll(), ElementsAre(peers.received(0, 8)));
 }
 
-TEST(UnreliableConnection, DropsAMessageThatIsTooLongOrNotAllowed) {
+TEST(UnreliableConnection, LongOrForbiddenMessageDropped) {
     UnreliablePeers peers;
     const Data target = peers.second.space(8);
     peers.second.post_receive({target});
@@ -107,7 +107,7 @@ TEST(UnreliableConnection, DropsAMessageThatIsTooLongOrNotAllowed) {
     EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::ready_to_send);
 }
 
-TEST(UnreliableConnection, StopsOnlyItsSendsWhenOneCannotBeExecuted) {
+TEST(UnreliableConnection, FailedSendStopsOwnSendsOnly) {
     UnreliablePeers peers;
     peers.second.post_receive({});
     peers.first.post({.data = {peers.first.fill(8, 1)}, .local_key = 0x1234'5600});
@@ -128,7 +128,7 @@ TEST(UnreliableConnection, StopsOnlyItsSendsWhenOneCannotBeExecuted) {
     EXPECT_THAT(peers.second.poll(), SizeIs(2)) << "its own send, and what it received";
 }
 
-TEST(UnreliableConnection, SurvivesLossDoublingAndDisorder) {
+TEST(UnreliableConnection, LossDuplicationReorderingSurvived) {
     UnreliablePeers peers;
     peers.make_unreliable(0.1, 7);
     constexpr std::uint32_t rounds = 60;
@@ -166,7 +166,7 @@ struct Extended : Peers {
     }
 };
 
-TEST(ExtendedConnection, SendsToTheSharedQueueThatTheRequestNames) {
+TEST(ExtendedConnection, SendReachesNamedSrq) {
     Extended peers;
     const Data source = peers.first.fill(3 * mtu, 1);
     const Data target = peers.second.space(3 * mtu);
@@ -181,7 +181,7 @@ TEST(ExtendedConnection, SendsToTheSharedQueueThatTheRequestNames) {
     EXPECT_EQ(entry.get<"user_index">(), peers.queue());
 }
 
-TEST(ExtendedConnection, WritesReadsAndAdds) {
+TEST(ExtendedConnection, WriteReadAtomicSucceed) {
     Extended peers;
     const Data source = peers.first.fill(2 * mtu, 1);
     const Data target = peers.second.space(2 * mtu);
@@ -206,7 +206,7 @@ TEST(ExtendedConnection, WritesReadsAndAdds) {
     EXPECT_EQ(peers.second.contents(number).front(), std::byte{1});
 }
 
-TEST(ExtendedConnection, UsesTheProtectionDomainOfTheSharedQueue) {
+TEST(ExtendedConnection, WriteUsesPdOfSrq) {
     Extended peers;
     // The QP of the target is the kernel's, in its own PD.
     peers.second.queue_pair().context().set<"pd">(peers.second.bench.make_domain());
@@ -220,7 +220,7 @@ TEST(ExtendedConnection, UsesTheProtectionDomainOfTheSharedQueue) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
 }
 
-TEST(ExtendedConnection, RefusesAQueueThatIsNotOfItsDomain) {
+TEST(ExtendedConnection, SrqOfOtherDomainRefused) {
     Extended peers;
     auto& foreign = peers.second.bench.make_xrc_receive_queue(
         peers.second.bench.make_xrc_domain(), peers.second.completions(),
@@ -233,7 +233,7 @@ TEST(ExtendedConnection, RefusesAQueueThatIsNotOfItsDomain) {
     EXPECT_EQ(peers.second.events(hca::EventType::work_queue_invalid_request), 1U);
 }
 
-TEST(ExtendedConnection, WaitsForReceiveRequestsLikeEveryOther) {
+TEST(ExtendedConnection, SendWaitsForReceive) {
     Extended peers;
     peers.first.post({.data = {peers.first.fill(8, 1)}, .xrc_srq = peers.queue()});
     peers.settle();
@@ -252,7 +252,7 @@ TEST(ExtendedConnection, FirstPacketBeforeRtsRaisesEvent) {
     EXPECT_EQ(peers.second.events(hca::EventType::communication_established), 1U);
 }
 
-TEST(ExtendedConnection, KeepsAMessageWhoseQueueIsDestroyedMeanwhileOutOfMemory) {
+TEST(ExtendedConnection, SendToDestroyedSrqCompletes) {
     Extended peers;
     peers.provide(0, peers.second.space(3 * mtu));
     peers.set_fate([](std::size_t number, const auto& /*packet*/) { return number < 2 ? 1 : 0; });

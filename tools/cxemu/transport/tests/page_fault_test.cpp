@@ -317,7 +317,7 @@ TEST(PageFault, RnrTimerGrowsForFewRetries) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
 }
 
-TEST(PageFault, NamesTheSharedQueueOfAReceive) {
+TEST(PageFault, SharedReceiveFaultNamesSrq) {
     Paged peers({.shares_receives = true});
     queues::SharedReceiveQueue& queue = *peers.second.queue_pair().shared_receive();
     peers.second.post_shared(queue, 0, PagedMemory::at(0, 10), peers.there.key());

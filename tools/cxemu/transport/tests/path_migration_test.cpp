@@ -104,7 +104,7 @@ TEST(PathMigration, SentPacketsCarryMigReq) {
         EXPECT_FALSE(headers.transport.migrated);
 }
 
-TEST(PathMigration, TakesTheAlternatePathWhenTheRetriesOnThePrimaryAreExhausted) {
+TEST(PathMigration, PrimaryRetriesExhaustedMigrates) {
     Migration peers({.retries = 2});
     peers.arm();
     peers.first.poll();
@@ -128,7 +128,7 @@ TEST(PathMigration, ZeroRetriesMigrate) {
     EXPECT_EQ(peers.migrations(peers.first), 1U);
 }
 
-TEST(PathMigration, HappensOnceUntilSoftwareLoadsAnotherPath) {
+TEST(PathMigration, MigrationHappensOnceUntilRearmed) {
     Migration peers({.retries = 1});
     peers.arm();
     peers.first.poll();

@@ -441,11 +441,11 @@ void try_seeds(Script (*draw)(std::uint64_t), std::uint64_t usual) {
     });
 }
 
-TEST(RandomConnection, DoesWhatTheModelOfTheSpecificationDoes) {
+TEST(RandomConnection, ScriptsMatchSpecificationModel) {
     try_seeds(draw_script, 60);
 }
 
-TEST(RandomConnection, EndsAsTheModelOfTheSpecificationDoes) {
+TEST(RandomConnection, FailingScriptsMatchSpecificationModel) {
     try_seeds(draw_failing_script, 40);
 }
 

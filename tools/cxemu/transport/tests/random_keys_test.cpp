@@ -529,15 +529,15 @@ void try_scripts(KeyScript (*draw)(std::uint64_t), std::uint64_t usual) {
     });
 }
 
-TEST(RandomKeys, AllowWhatTheModelOfTheSpecificationAllows) {
+TEST(RandomKeys, AllowedAccessesMatchSpecificationModel) {
     try_scripts(testing::draw_key_script, 60);
 }
 
-TEST(RandomKeys, RefuseWhatTheModelOfTheSpecificationRefuses) {
+TEST(RandomKeys, RefusedAccessesMatchSpecificationModel) {
     try_scripts(testing::draw_refused_script, 100);
 }
 
-TEST(RandomKeys, ChangeBetweenTheRequestsThatUseThem) {
+TEST(RandomKeys, RacingKeyChangesMatchSpecificationModel) {
     try_scripts(testing::draw_racing_script, 60);
 }
 

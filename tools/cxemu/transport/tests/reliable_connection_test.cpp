@@ -50,7 +50,7 @@ struct Connected : Peers {
 
 // --- Operations ----------------------------------------------------------------------------------
 
-TEST(ReliableConnection, CarriesSendsOfAllLengthsAroundThePathMtu) {
+TEST(ReliableConnection, SendsOfLengthsAroundMtuDelivered) {
     for (const std::uint8_t code : {1, 2, 3, 4, 5}) {
         const std::uint32_t path_mtu = 128U << code;
         for (const std::uint32_t size :
@@ -68,7 +68,7 @@ TEST(ReliableConnection, CarriesSendsOfAllLengthsAroundThePathMtu) {
     }
 }
 
-TEST(ReliableConnection, CutsMessagesIntoPacketsOfThePathMtu) {
+TEST(ReliableConnection, MessageSegmentedByPathMtu) {
     Connected peers;
     peers.second.post_receive({peers.second.space(3 * mtu)});
     peers.second.post_receive({peers.second.space(3 * mtu)});
@@ -92,7 +92,7 @@ TEST(ReliableConnection, CutsMessagesIntoPacketsOfThePathMtu) {
                 ElementsAre(received(2 * mtu + 1, CompletionOpcode::send_immediate, 77, 1)));
 }
 
-TEST(ReliableConnection, GathersAndScattersOverManyPieces) {
+TEST(ReliableConnection, GatherAndScatterOverManySges) {
     Connected peers;
     const Data a = peers.first.fill(100, 1);
     const Data b = peers.first.fill(mtu, 2);
@@ -141,7 +141,7 @@ TEST(ReliableConnection, WriteWithImmediateRaisesRemoteCompletion) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
 }
 
-TEST(ReliableConnection, ReadsTheMemoryOfThePeer) {
+TEST(ReliableConnection, ReadReturnsPeerMemory) {
     for (const std::uint32_t size : {0U, 1U, 256U, 257U, 5000U}) {
         Connected peers;
         const Data source = peers.second.fill(size, 9);
@@ -201,7 +201,7 @@ TEST(ReliableConnection, AtomicHostOrderResponseStored) {
     EXPECT_EQ(peers.value_of(number), 0x100U);
 }
 
-TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
+TEST(ReliableConnection, MaskedFetchAddKeepsFieldsSeparate) {
     Connected peers;
     const Data number = peers.number(0x00ff'00ff'ffff'ffff);
     const Data found = peers.first.space(8);
@@ -216,7 +216,7 @@ TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
         << "no carry from one field of 16 bits to the next";
 }
 
-TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
+TEST(ReliableConnection, MaskedCompareSwapUsesMasks) {
     Connected peers;
     const Data number = peers.number(0x1234'5678);
     const Data found = peers.first.space(8);
@@ -235,7 +235,7 @@ TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
 // --- Extended atomic operations: values in memory are in host order, responses are big-endian
 // --------------------------------------------------------------------------
 
-TEST(ExtendedAtomic, AddsToFourBytesOnly) {
+TEST(ExtendedAtomic, FourByteFetchAddChangesFourBytes) {
     Connected peers;
     const Data number = peers.second.space(8);
     store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0x1111'1111'ffff'ffff);
@@ -252,7 +252,7 @@ TEST(ExtendedAtomic, AddsToFourBytesOnly) {
               0x1111'1111'0000'0001U);
 }
 
-TEST(ExtendedAtomic, SwapsUnderMasksOfFourBytes) {
+TEST(ExtendedAtomic, FourByteCompareSwapUsesMasks) {
     Connected peers;
     const Data number = peers.second.space(8);
     store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0x1234'5678'9abc'def0);
@@ -305,7 +305,7 @@ public:
     const Data found = first.space(size);
 };
 
-TEST(ExtendedAtomic, AddsToEachWordOnItsOwn) {
+TEST(ExtendedAtomic, LongFetchAddAddsToEachWord) {
     constexpr FourWords::Words before{~0ULL, 1, 0x00ff, 10};
     FourWords peers(before);
     peers.run(SendOpcode::masked_fetch_add, {{{.swap_or_add = 1},
@@ -317,7 +317,7 @@ TEST(ExtendedAtomic, AddsToEachWordOnItsOwn) {
     EXPECT_EQ(peers.in_memory(), (FourWords::Words{0, 2, 0, 10}));
 }
 
-TEST(ExtendedAtomic, SwapsAllWordsOrNone) {
+TEST(ExtendedAtomic, LongCompareSwapSwapsAllOrNone) {
     constexpr FourWords::Words before{1, 2, 3, 4};
     FourWords peers(before);
     std::array<queues::AtomicOperands, 4> operands{};
@@ -336,7 +336,7 @@ TEST(ExtendedAtomic, SwapsAllWordsOrNone) {
     EXPECT_EQ(peers.original(), before);
 }
 
-TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesShorterOnesOnly) {
+TEST(ExtendedAtomic, LengthBeyondAtomicModeRefused) {
     for (const bool fits : {true, false}) {
         Connected peers({.atomic_mode = 4}); // up to 16 bytes
         const std::uint32_t size = fits ? 16 : 32;
@@ -365,7 +365,7 @@ MATCHER_P(TakesMaskedOperationsOf, size, "") {
     return peers.first.poll() == std::vector{success(0, size)};
 }
 
-TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly) {
+TEST(ExtendedAtomic, MaskedOperationRequiresAtomicMode) {
     constexpr std::uint8_t specification = 1, only_8_bytes = 2, up_to_8_bytes = 3;
     EXPECT_THAT(specification, Not(TakesMaskedOperationsOf(8U)));
     EXPECT_THAT(only_8_bytes, TakesMaskedOperationsOf(8U));
@@ -374,7 +374,7 @@ TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly) {
     EXPECT_THAT(up_to_8_bytes, TakesMaskedOperationsOf(4U));
 }
 
-TEST(ExtendedAtomic, RefusedAcrossItsLength) {
+TEST(ExtendedAtomic, MisalignedOperationRefused) {
     Connected peers;
     Send send{.opcode = SendOpcode::masked_fetch_add,
               .data = {peers.first.space(16)},
@@ -387,7 +387,7 @@ TEST(ExtendedAtomic, RefusedAcrossItsLength) {
                 ElementsAre(failure(0, CompletionError::remote_invalid_request)));
 }
 
-TEST(ReliableConnection, CompletesInTheOrderOfTheRequests) {
+TEST(ReliableConnection, CompletionsInOrderOfRequests) {
     Connected peers;
     const Data remote = peers.second.fill(20 * mtu, 1);
     const Data local = peers.first.space(20 * mtu);
@@ -414,7 +414,7 @@ TEST(ReliableConnection, UnsignaledSuccessRaisesNoCompletion) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(1)));
 }
 
-TEST(ReliableConnection, LetsAFencedRequestWaitForReads) {
+TEST(ReliableConnection, FencedWriteWaitsForRead) {
     Connected peers;
     const Data remote = peers.second.fill(4, 1);
     const Data local = peers.first.space(4);
@@ -450,7 +450,7 @@ TEST(ReliableConnection, OutstandingReadsLimited) {
     EXPECT_EQ(max, 2U);
 }
 
-TEST(ReliableConnection, InvalidatesTheKeyThatASendNames) {
+TEST(ReliableConnection, SendWithInvalidateInvalidatesKey) {
     Connected peers;
     const std::uint32_t key = peers.second.bench.make_physical_key();
     (*peers.second.bench.keys().find(key))->mutable_context().set<"en_rinval">(1);
@@ -468,7 +468,7 @@ TEST(ReliableConnection, InvalidatesTheKeyThatASendNames) {
                 ElementsAre(success(0), failure(1, CompletionError::remote_access)));
 }
 
-TEST(ReliableConnection, CountsPacketsOnFromTheLastNumber) {
+TEST(ReliableConnection, PsnWrapsAround) {
     Connected peers({.first_psn = 0xff'fffe});
     const Data source = peers.first.fill(5 * mtu, 1);
     const Data target = peers.second.space(source.length);
@@ -481,7 +481,7 @@ TEST(ReliableConnection, CountsPacketsOnFromTheLastNumber) {
     EXPECT_EQ(peers.first.queue_pair().context().get<"next_send_psn">(), 8U);
 }
 
-TEST(ReliableConnection, CarriesAMessageOfManyWindows) {
+TEST(ReliableConnection, MessageOfManyWindowsDelivered) {
     Connected peers;
     const Data source = peers.first.fill(3 << 20, 5);
     const Data target = peers.second.space(source.length);
@@ -502,7 +502,7 @@ TEST(ReliableConnection, FirstPacketBeforeRtsRaisesEvent) {
     EXPECT_EQ(peers.second.poll().size(), 2U);
 }
 
-TEST(ReliableConnection, PutsShortMessagesIntoTheCompletion) {
+TEST(ReliableConnection, ShortMessagesScatteredToCqe) {
     Connected peers;
     peers.second.queue_pair().context().set<"cs_res">(1);
     peers.first.queue_pair().context().set<"cs_req">(0x11);
@@ -562,7 +562,7 @@ TEST(ReliableConnectionFailure, InvalidKeyRefused) {
     EXPECT_THAT(peers.second.poll(), ElementsAre(receive_failure(0, CompletionError::flushed)));
 }
 
-TEST(ReliableConnectionFailure, RefusesAReadBeyondTheMemoryOfTheKey) {
+TEST(ReliableConnectionFailure, ReadBeyondKeyRefused) {
     Failing peers;
     peers.expect({.opcode = SendOpcode::rdma_read,
                   .data = {peers.first.space(8)},
@@ -584,7 +584,7 @@ TEST(ReliableConnectionFailure, OperationNotAllowedRefused) {
     try_it({.may_atomic = false}, SendOpcode::fetch_add);
 }
 
-TEST(ReliableConnectionFailure, CountedAtBothEnds) {
+TEST(ReliableConnectionFailure, ErrorsCountedAtBothEnds) {
     Failing peers;
     for (int i = 0; i < 3; ++i)
         peers.second.post_receive({});
@@ -603,7 +603,7 @@ TEST(ReliableConnectionFailure, CountedAtBothEnds) {
     EXPECT_EQ(responder.resp_cqe_error, 3U);
 }
 
-TEST(ReliableConnectionFailure, CountedByItsKind) {
+TEST(ReliableConnectionFailure, ErrorsCountedByType) {
     using queues::QueueCounts;
     const auto count = [](Failing& peers, const Send& send, CompletionError error,
                           std::uint32_t QueueCounts::* here, std::uint32_t QueueCounts::* there) {
@@ -629,7 +629,7 @@ TEST(ReliableConnectionFailure, CountedByItsKind) {
           &QueueCounts::resp_local_protection);
 }
 
-TEST(ReliableConnectionFailure, RefusesAnAtomicAcrossWords) {
+TEST(ReliableConnectionFailure, MisalignedAtomicRefused) {
     Failing peers;
     Data remote = peers.second.space(16);
     remote.address += 4;
@@ -638,7 +638,7 @@ TEST(ReliableConnectionFailure, RefusesAnAtomicAcrossWords) {
         CompletionError::remote_invalid_request);
 }
 
-TEST(ReliableConnectionFailure, ReportsAMessageThatIsTooLongAtBothEnds) {
+TEST(ReliableConnectionFailure, MessageTooLongReportedAtBothEnds) {
     Failing peers;
     peers.second.post_receive({peers.second.space(2 * mtu)});
     peers.expect({.data = {peers.first.fill(2 * mtu + 1, 1)}},
@@ -648,7 +648,7 @@ TEST(ReliableConnectionFailure, ReportsAMessageThatIsTooLongAtBothEnds) {
     EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::error);
 }
 
-TEST(ReliableConnectionFailure, ReportsMemoryOfTheReceiverThatCannotBeWritten) {
+TEST(ReliableConnectionFailure, UnwritableReceiveReported) {
     Failing peers;
     peers.second.post_receive({peers.second.space(8)}, 0x1234'5600);
     peers.expect({.data = {peers.first.fill(8, 1)}}, CompletionError::remote_operation);
@@ -656,7 +656,7 @@ TEST(ReliableConnectionFailure, ReportsMemoryOfTheReceiverThatCannotBeWritten) {
                 ElementsAre(receive_failure(0, CompletionError::local_protection)));
 }
 
-TEST(ReliableConnectionFailure, ReportsMemoryOfTheSenderThatCannotBeRead) {
+TEST(ReliableConnectionFailure, UnreadableSendReported) {
     Failing peers;
     peers.expect({.data = {peers.first.fill(8, 1)}, .local_key = 0x1234'5600},
                  CompletionError::local_protection);
@@ -673,7 +673,7 @@ TEST(ReliableConnectionFailure, UnwritableResponseFailsRequest) {
                  CompletionError::local_protection);
 }
 
-TEST(ReliableConnectionFailure, EndsTheRequestsBeforeOneThatCannotBeSent) {
+TEST(ReliableConnectionFailure, FailedSendCompletesEarlierRequests) {
     Connected peers;
     peers.second.post_receive({});
     peers.first.post(

@@ -108,7 +108,7 @@ TEST(ReliableLoss, TimeoutRetransmitsLastPacket) {
     EXPECT_EQ(peers.second.contents(peers.target), peers.first.contents(peers.source));
 }
 
-TEST(ReliableLoss, CountsTheTimeoutFromTheLastProgress) {
+TEST(ReliableLoss, TimeoutRestartedByProgress) {
     Repetition peers;
     peers.first.post(peers.write(8));
     peers.settle();
@@ -122,7 +122,7 @@ TEST(ReliableLoss, CountsTheTimeoutFromTheLastProgress) {
     EXPECT_THAT(peers.first.poll(), SizeIs(1));
 }
 
-TEST(ReliableLoss, DoesNotRepeatWhatTheLostAcknowledgementWasFor) {
+TEST(ReliableLoss, LostAckDoesNotRepeatReceive) {
     Repetition peers;
     peers.second.post_receive({peers.second.space(8)});
     peers.second.post_receive({peers.second.space(8)});
@@ -142,7 +142,7 @@ TEST(ReliableLoss, LostAtomicResponseAddsOnce) {
     EXPECT_EQ(peers.sum(), 1U);
 }
 
-TEST(ReliableLoss, LostAtomicResponseAddsToAllWordsOnce) {
+TEST(ReliableLoss, LostAtomicResponseAddsToWordsOnce) {
     Repetition peers;
     constexpr std::uint32_t size = 16;
     const Data memory = peers.second.space(size);
@@ -202,7 +202,7 @@ TEST(ReliableLoss, RetriesExhaustedFailsSend) {
     EXPECT_EQ(peers.first.queue_pair().state(), QueuePairState::error);
 }
 
-TEST(ReliableLoss, WaitsForEverWithoutATimeout) {
+TEST(ReliableLoss, ZeroTimeoutWaitsForever) {
     Repetition peers({.timeout_code = 0, .retries = 0});
     peers.cut();
     peers.first.post(peers.write(8));
@@ -210,7 +210,7 @@ TEST(ReliableLoss, WaitsForEverWithoutATimeout) {
     EXPECT_THAT(peers.first.poll(), IsEmpty());
 }
 
-TEST(ReliableLoss, HasAllRetriesAgainAfterProgress) {
+TEST(ReliableLoss, ProgressRestoresRetries) {
     Repetition peers({.retries = 1});
     for (int i = 0; i < 5; ++i) {
         peers.lose({0});
@@ -220,7 +220,7 @@ TEST(ReliableLoss, HasAllRetriesAgainAfterProgress) {
     }
 }
 
-TEST(ReliableLoss, TakesADoubledPacketOnce) {
+TEST(ReliableLoss, DuplicatePacketExecutedOnce) {
     Repetition peers;
     for (int i = 0; i < 4; ++i)
         peers.second.post_receive({peers.second.space(8)});
@@ -232,7 +232,7 @@ TEST(ReliableLoss, TakesADoubledPacketOnce) {
     EXPECT_EQ(peers.sum(), 1U);
 }
 
-TEST(ReliableLoss, ToleratesAPacketOfALaterNumberOnceOnly) {
+TEST(ReliableLoss, OutOfOrderPacketsGetOneNak) {
     Repetition peers;
     peers.lose({1});
     peers.first.post(peers.write(20 * mtu));
@@ -246,7 +246,7 @@ TEST(ReliableLoss, ToleratesAPacketOfALaterNumberOnceOnly) {
 
 // --- Receiver not ready --------------------------------------------------------------------------
 
-TEST(ReceiverNotReady, LetsTheSenderWaitAsLongAsItSays) {
+TEST(ReceiverNotReady, RnrTimerDelaysSend) {
     Repetition peers({.not_ready_timer = 14}); // 1.28 ms
     const Data target = peers.second.space(8);
     peers.first.post({.data = {peers.first.fill(8, 1)}});
@@ -259,7 +259,7 @@ TEST(ReceiverNotReady, LetsTheSenderWaitAsLongAsItSays) {
     EXPECT_THAT(errors_of(peers.first.poll()), ElementsAre(std::nullopt));
 }
 
-TEST(ReceiverNotReady, FailsTheSendAfterItsRetries) {
+TEST(ReceiverNotReady, RnrRetriesExhaustedFailsSend) {
     Repetition peers({.not_ready_retries = 2});
     peers.first.post({.data = {peers.first.fill(8, 1)}});
     peers.advance(milliseconds(1));
@@ -323,7 +323,7 @@ TEST(ReceiverNotReady, EmptySrqSendsRnr) {
 
 class Unreliable : public ::testing::TestWithParam<std::tuple<double, unsigned>> {};
 
-TEST_P(Unreliable, LinksCostTimeAndNothingElse) {
+TEST_P(Unreliable, LossDuplicationReorderingSurvived) {
     const auto [chance, seed] = GetParam();
     Repetition peers({.mtu_code = 1, .first_psn = 0xff'ff00, .timeout_code = 10});
     peers.make_unreliable(chance, seed);

@@ -129,7 +129,7 @@ struct SignatureTest : ::testing::Test {
 // --- Data ----------------------------------------------------------------------------------------
 
 /// Packets have 256 bytes: no block boundary is a packet boundary.
-TEST_F(SignatureTest, AddsSignaturesToMessagesAndKeepsThem) {
+TEST_F(SignatureTest, SentSignaturesInsertedAndKept) {
     for (const SendOpcode opcode : {SendOpcode::send, SendOpcode::rdma_write}) {
         second.protected_data = peers.second.space(with_dif);
         first.insert();
@@ -150,7 +150,7 @@ TEST_F(SignatureTest, AddsSignaturesToMessagesAndKeepsThem) {
     }
 }
 
-TEST_F(SignatureTest, TakesSignaturesOutOfWhatIsRead) {
+TEST_F(SignatureTest, ReadSignaturesStripped) {
     second.protect();
     second.pass();
     first.insert();
@@ -162,7 +162,7 @@ TEST_F(SignatureTest, TakesSignaturesOutOfWhatIsRead) {
     EXPECT_EQ(peers.first.contents(first.plain), peers.second.contents(second.plain));
 }
 
-TEST_F(SignatureTest, RepeatsLostPacketsWithTheSameSignatures) {
+TEST_F(SignatureTest, RetransmissionKeepsSignatures) {
     first.protect();
     second.pass();
     first.pass();
@@ -178,7 +178,7 @@ TEST_F(SignatureTest, RepeatsLostPacketsWithTheSameSignatures) {
 
 // --- Errors --------------------------------------------------------------------------------------
 
-TEST_F(SignatureTest, ReportsAWrongSignatureInMemoryBeforeTheSendIsComplete) {
+TEST_F(SignatureTest, WrongSignatureInMemoryPrecedesSendCqe) {
     first.protect();
     first.corrupt(block + dif_size);
     peers.first.post({.opcode = SendOpcode::rdma_write,
@@ -197,7 +197,7 @@ TEST_F(SignatureTest, ReportsAWrongSignatureInMemoryBeforeTheSendIsComplete) {
     EXPECT_EQ(peers.first.queue_pair().state(), QueuePairState::ready_to_send);
 }
 
-TEST_F(SignatureTest, ReportsAWrongSignatureOnTheWireToTheReceiver) {
+TEST_F(SignatureTest, WrongSignatureOnWireReportedToReceiver) {
     first.protect();
     first.corrupt(block + 2);
     second.insert();
@@ -262,7 +262,7 @@ struct LateReportTest : PipeliningTest {
     LateReportTest() : PipeliningTest({.signature_report = hca::SignatureReport::behind}) {}
 };
 
-TEST_F(PipeliningTest, GoesOnWhileSignaturesAreRight) {
+TEST_F(PipeliningTest, ValidSignaturesContinue) {
     peers.second.post_receive({peers.second.space(16)});
     peers.first.post(std::array{data(false), response()});
     peers.settle();
@@ -283,7 +283,7 @@ TEST_F(PipeliningTest, SignatureErrorStopsBeforeFencedResponse) {
 }
 
 /// The next WQEs wait, whether fenced or not.
-TEST_F(PipeliningTest, StopsBehindTheRequestThatFailed) {
+TEST_F(PipeliningTest, SignatureErrorStopsBehindFailedWqe) {
     first.corrupt(with_dif - 1);
     peers.second.post_receive({peers.second.space(16)});
     peers.first.post(std::array{data(true), response(Fence::none)});
@@ -323,7 +323,7 @@ TEST_F(PipeliningTest, ModifiedWqesExecutedAfterResume) {
     EXPECT_EQ(state(), QueuePairState::ready_to_send);
 }
 
-TEST_F(PipeliningTest, StopsAgainAtTheNextErrorOnceSoftwareHasSeenTheFirst) {
+TEST_F(PipeliningTest, SecondSignatureErrorStopsAgain) {
     first.corrupt(0);
     peers.first.post(data(true));
     peers.settle();
@@ -337,7 +337,7 @@ TEST_F(PipeliningTest, StopsAgainAtTheNextErrorOnceSoftwareHasSeenTheFirst) {
 }
 
 /// Data read from the peer must be checked before the response to a third party is sent.
-TEST_F(PipeliningTest, StopsBehindAReadWhoseDataIsWrong) {
+TEST_F(PipeliningTest, SignatureErrorOfReadStopsQueue) {
     second.protect();
     second.corrupt(0);
     first.insert();
@@ -354,7 +354,7 @@ TEST_F(PipeliningTest, StopsBehindAReadWhoseDataIsWrong) {
 }
 
 /// A processor that combines writes passes the WQE with the doorbell.
-TEST_F(PipeliningTest, CancelledWqeOfARegisterIsNotSent) {
+TEST_F(PipeliningTest, CancelledWqeOfRegisterNotSent) {
     auto& queue_pair = peers.first.queue_pair();
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});
@@ -372,7 +372,7 @@ TEST_F(PipeliningTest, CancelledWqeOfARegisterIsNotSent) {
     EXPECT_EQ(state(), QueuePairState::ready_to_send);
 }
 
-TEST_F(StopAtFenceTest, StartsUnfencedWqesOnly) {
+TEST_F(StopAtFenceTest, UnfencedWqesStarted) {
     first.corrupt(0);
     for (int i = 0; i < 3; ++i)
         peers.second.post_receive({peers.second.space(16)});
@@ -386,14 +386,14 @@ TEST_F(StopAtFenceTest, StartsUnfencedWqesOnly) {
 }
 
 /// Otherwise software would wait for the event until it posts a fence.
-TEST_F(StopAtFenceTest, StopsAtTheEndOfWhatIsPosted) {
+TEST_F(StopAtFenceTest, NoFencePostedStopsAtEnd) {
     first.corrupt(0);
     peers.first.post(data(true));
     peers.settle();
     EXPECT_EQ(state(), QueuePairState::send_queue_drained);
 }
 
-TEST_F(LateReportTest, ErrorFollowsTheTransfer) {
+TEST_F(LateReportTest, ErrorCqeFollowsTransfer) {
     first.corrupt(0);
     peers.first.post(std::array{data(true), response()});
     peers.settle();
@@ -401,7 +401,7 @@ TEST_F(LateReportTest, ErrorFollowsTheTransfer) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(completed(0), IsSignatureError()));
 }
 
-TEST_F(PipeliningTest, CancelInSqdIsAllowed) {
+TEST_F(PipeliningTest, CancelInSqdAllowed) {
     first.corrupt(0);
     peers.first.post(std::array{data(false), response()});
     peers.settle();
@@ -410,7 +410,7 @@ TEST_F(PipeliningTest, CancelInSqdIsAllowed) {
     EXPECT_EQ(changed_entries(), 0U);
 }
 
-TEST_F(PipeliningTest, WqeChangedOutsideSqdIsReported) {
+TEST_F(PipeliningTest, WqeChangedOutsideSqdReported) {
     peers.second.post_receive({peers.second.space(16)});
     peers.set_fate([](std::size_t /*number*/, const fabric::ParsedPacket& /*packet*/) {
         return 0; // the response waits for the read
@@ -426,7 +426,7 @@ TEST_F(PipeliningTest, WqeChangedOutsideSqdIsReported) {
     EXPECT_EQ(changed_entries(), 1U);
 }
 
-TEST_F(PipeliningTest, WqeChangedIntoAnotherThanNopIsReported) {
+TEST_F(PipeliningTest, WqeChangedToOtherThanNopReported) {
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});
     peers.first.post(std::array{data(false), response()});
@@ -436,7 +436,7 @@ TEST_F(PipeliningTest, WqeChangedIntoAnotherThanNopIsReported) {
     EXPECT_EQ(changed_entries(), 1U);
 }
 
-TEST_F(PipeliningTest, GoesOnWithoutTheAttributeOfTheQueuePair) {
+TEST_F(PipeliningTest, DrainAttributeClearContinues) {
     peers.first.queue_pair().context().set<"drain_sigerr">(0);
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});

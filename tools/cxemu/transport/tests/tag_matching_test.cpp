@@ -195,7 +195,7 @@ Report canceled(std::uint16_t index) {
 
 // --- Messages ------------------------------------------------------------------------------------
 
-TEST(TagMatching, PutsTheDataOfAMessageIntoTheMemoryOfItsTag) {
+TEST(TagMatching, MatchedMessageScatteredToTagMemory) {
     Tagged peers;
     const Data other = peers.expect(1, 100);
     const Data wanted = peers.expect(2, 100);
@@ -207,7 +207,7 @@ TEST(TagMatching, PutsTheDataOfAMessageIntoTheMemoryOfItsTag) {
     EXPECT_EQ(peers.second.contents(other), std::vector<std::byte>(100));
 }
 
-TEST(TagMatching, ReportsLongerMessagesTwice) {
+TEST(TagMatching, LongMessageReportedTwice) {
     Tagged peers;
     const Data wanted = peers.expect(5, 3 * mtu);
     const Data sent = peers.send(5, 3 * mtu);
@@ -217,7 +217,7 @@ TEST(TagMatching, ReportsLongerMessagesTwice) {
     EXPECT_EQ(peers.second.contents(wanted), peers.data_of(sent));
 }
 
-TEST(TagMatching, TakesMessagesWithoutData) {
+TEST(TagMatching, EmptyMessageMatched) {
     Tagged peers;
     peers.expect(5, 0);
     peers.send(5, 0);
@@ -225,7 +225,7 @@ TEST(TagMatching, TakesMessagesWithoutData) {
                 ElementsAre(Report{.report = TagReport::matched_with_data, .tag = 5}));
 }
 
-TEST(TagMatching, KeepsUnexpectedMessagesWholeInTheQueue) {
+TEST(TagMatching, UnexpectedMessageKeptInQueue) {
     Tagged peers;
     peers.expect(1, 100);
     const Data entry = peers.post_entry(TagHeader::size + 100);
@@ -235,7 +235,7 @@ TEST(TagMatching, KeepsUnexpectedMessagesWholeInTheQueue) {
     EXPECT_EQ(peers.second.contents(entry), peers.first.contents(sent));
 }
 
-TEST(TagMatching, KeepsMessagesWithoutTagInTheQueue) {
+TEST(TagMatching, MessageWithoutTagKeptInQueue) {
     Tagged peers;
     peers.expect(2, 100);
     for (const auto kind : {TaggedMessage::no_tag, TaggedMessage::finished}) {
@@ -250,7 +250,7 @@ TEST(TagMatching, KeepsMessagesWithoutTagInTheQueue) {
     EXPECT_EQ(peers.second.tag_queue().tags()->unexpected(), 0);
 }
 
-TEST(TagMatching, TakesMessagesThatAreShorterThanTheHeader) {
+TEST(TagMatching, MessageShorterThanHeaderAccepted) {
     Tagged peers;
     peers.post_entry();
     peers.first.post({.data = {peers.first.fill(TagHeader::size - 1, 3)}});
@@ -271,7 +271,7 @@ TEST(TagMatching, UnexpectedMessageWaitsForWqe) {
     EXPECT_EQ(peers.second.tag_queue().tags()->unexpected(), 1);
 }
 
-TEST(TagMatching, CarriesImmediateData) {
+TEST(TagMatching, ImmediateDataDelivered) {
     Tagged peers;
     peers.expect(2, 100);
     const Data data = peers.message(TaggedMessage::eager, 2, 100);
@@ -286,7 +286,7 @@ TEST(TagMatching, CarriesImmediateData) {
               0x77U);
 }
 
-TEST(TagMatching, RefusesAMessageThatIsLongerThanTheMemoryOfItsTag) {
+TEST(TagMatching, MessageLongerThanTagMemoryRefused) {
     Tagged peers;
     peers.expect(2, 99);
     peers.send(2, 100);
@@ -327,7 +327,7 @@ TEST(TagMatching, SignaledOperationRaisesCompletion) {
     EXPECT_THAT(peers.reports(), IsEmpty());
 }
 
-TEST(TagMatching, CanNotRemoveATagThatHasBeenMatched) {
+TEST(TagMatching, RemoveMatchedTagFails) {
     Tagged peers;
     peers.expect(1, 100);
     peers.send(1, 100);
@@ -337,7 +337,7 @@ TEST(TagMatching, CanNotRemoveATagThatHasBeenMatched) {
     EXPECT_EQ(peers.last_operation().get<"success">(), 0U);
 }
 
-TEST(TagMatching, MatchesNewTagsOnceSoftwareHasHandledUnexpectedMessages) {
+TEST(TagMatching, NewTagMatchedAfterUnexpectedHandled) {
     Tagged peers;
     peers.post_entry();
     peers.post_entry();
@@ -370,7 +370,7 @@ TEST(TagMatching, InvalidOperationRefused) {
     }
 }
 
-TEST(TagMatching, NeedsAQueueThatMatchesTags) {
+TEST(TagMatching, OperationWithoutTagListRefused) {
     Tagged peers;
     peers.commands =
         &peers.second.bench.make_queue_pair({.service = queues::ServiceType::reliable_connection,
@@ -406,7 +406,7 @@ TEST(TagMatching, RendezvousReadsDataAndSendsFin) {
     }
 }
 
-TEST(TagMatching, LeavesAnUnexpectedRendezvousToSoftware) {
+TEST(TagMatching, UnexpectedRendezvousLeftToSoftware) {
     Tagged peers;
     peers.post_entry();
     peers.send_rendezvous(3, peers.first.fill(100, 1));
@@ -446,7 +446,7 @@ TEST(TagMatching, RendezvousReadFailureReported) {
     EXPECT_EQ(peers.second.events(hca::EventType::work_queue_invalid_request), 1U);
 }
 
-TEST(TagMatching, SurvivesLossesReorderingAndRepetitions) {
+TEST(TagMatching, LossDuplicationReorderingSurvived) {
     constexpr int rounds = 40;
     Tagged peers;
     peers.make_unreliable(0.1, 11);

@@ -62,7 +62,7 @@ protected:
     std::optional<Connection> connection_;
 };
 
-TEST_F(ConnectionTest, HandsMessagesOverInOrder) {
+TEST_F(ConnectionTest, MessagesHandledInOrder) {
     for (std::uint16_t id = 1; id <= 3; ++id)
         send(request(Command::region_read, bytes_of("x"), id));
     turns();
@@ -70,7 +70,7 @@ TEST_F(ConnectionTest, HandsMessagesOverInOrder) {
     EXPECT_THAT(closed_, IsEmpty());
 }
 
-TEST_F(ConnectionTest, SendsTheReply) {
+TEST_F(ConnectionTest, ReplySent) {
     reply_ = bytes_of("the reply");
     send(request(Command::region_read, {}));
     turns();
@@ -84,7 +84,7 @@ TEST_F(ConnectionTest, ClientDisconnectClosesWithoutFault) {
     EXPECT_THAT(closed_, ElementsAre(""));
 }
 
-TEST_F(ConnectionTest, HandlesWhatTheClientSentBeforeItWent) {
+TEST_F(ConnectionTest, MessageBeforeDisconnectHandled) {
     send(request(Command::region_write, {}, 9));
     sockets_.client.reset();
     turns();
@@ -92,7 +92,7 @@ TEST_F(ConnectionTest, HandlesWhatTheClientSentBeforeItWent) {
     EXPECT_THAT(closed_, ElementsAre(""));
 }
 
-TEST_F(ConnectionTest, ReportsAClientThatVanishesInTheMiddleOfAMessage) {
+TEST_F(ConnectionTest, DisconnectWithinMessageReported) {
     const Bytes whole = request(Command::region_write, bytes_of("half of this is missing"));
     send(Bytes(whole.begin(), whole.begin() + 20));
     sockets_.client.reset();
@@ -102,7 +102,7 @@ TEST_F(ConnectionTest, ReportsAClientThatVanishesInTheMiddleOfAMessage) {
     EXPECT_THAT(ids_, IsEmpty());
 }
 
-TEST_F(ConnectionTest, EndsWhenTheStreamIsOutOfStep) {
+TEST_F(ConnectionTest, InvalidMessageSizeClosesConnection) {
     send(request(Command::region_read, {}, 1));
     send(request(Command::region_read, {}, 2, 0, 7));
     send(request(Command::region_read, {}, 3));
@@ -112,7 +112,7 @@ TEST_F(ConnectionTest, EndsWhenTheStreamIsOutOfStep) {
     EXPECT_THAT(closed_.front(), HasSubstr("message size 7"));
 }
 
-TEST_F(ConnectionTest, EndsWhenTheHandlerThrows) {
+TEST_F(ConnectionTest, HandlerThrowsClosesConnection) {
     fail_ = true;
     send(request(Command::region_read, {}));
     turns();
@@ -120,7 +120,7 @@ TEST_F(ConnectionTest, EndsWhenTheHandlerThrows) {
     EXPECT_THAT(closed_.front(), HasSubstr("deliberate"));
 }
 
-TEST_F(ConnectionTest, StopsHandlingMessagesWhileTheClientTakesNoReplies) {
+TEST_F(ConnectionTest, UnreadRepliesStopHandling) {
     reply_ = Bytes(100000);
     for (std::uint16_t id = 0; id < 100; ++id)
         send(request(Command::region_read, {}, id));
@@ -130,7 +130,7 @@ TEST_F(ConnectionTest, StopsHandlingMessagesWhileTheClientTakesNoReplies) {
     EXPECT_THAT(closed_, IsEmpty());
 }
 
-TEST_F(ConnectionTest, GoesOnWhenTheClientTakesRepliesAgain) {
+TEST_F(ConnectionTest, ReadRepliesResumeHandling) {
     reply_ = Bytes(100000);
     for (std::uint16_t id = 0; id < 100; ++id)
         send(request(Command::region_read, {}, id));
@@ -144,7 +144,7 @@ TEST_F(ConnectionTest, GoesOnWhenTheClientTakesRepliesAgain) {
     EXPECT_EQ(connection_->unsent(), 0U);
 }
 
-TEST_F(ConnectionTest, EndsWhenTheClientGoesWithRepliesUnread) {
+TEST_F(ConnectionTest, DisconnectWithUnreadRepliesCloses) {
     reply_ = Bytes(100000);
     for (std::uint16_t id = 0; id < 100; ++id)
         send(request(Command::region_read, {}, id));
@@ -160,7 +160,7 @@ TEST_F(ConnectionTest, ClosedConnectionCallsNoHandler) {
     EXPECT_EQ(closed_.size(), 1U);
 }
 
-TEST_F(ConnectionTest, KnowsThatTheClientIsGoneBeforeItHasReadEverything) {
+TEST_F(ConnectionTest, DisconnectDetectedBeforeRead) {
     EXPECT_FALSE(connection_->peer_gone());
     send(request(Command::region_read, {}));
     sockets_.client.reset();

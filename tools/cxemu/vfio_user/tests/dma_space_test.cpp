@@ -68,7 +68,7 @@ using DmaMapRequests = DmaMap;
 using DmaUnmap = DmaMap;
 using DmaWord = DmaMap;
 
-TEST_F(DmaMap, CarriesWhatTheGuestWroteToTheDevice) {
+TEST_F(DmaMap, DeviceReadReturnsGuestData) {
     memory_.map_into(dma_, 0x10000);
     const auto data = pattern(100);
     std::ranges::copy(data, memory_.bytes().subspan(50).begin());
@@ -77,27 +77,27 @@ TEST_F(DmaMap, CarriesWhatTheGuestWroteToTheDevice) {
     EXPECT_EQ(out, data);
 }
 
-TEST_F(DmaMap, CarriesWhatTheDeviceWroteToTheGuest) {
+TEST_F(DmaMap, DeviceWriteReachesGuest) {
     memory_.map_into(dma_, 0x10000);
     const auto data = pattern(5000);
     ASSERT_TRUE(dma_.write(0x10000 + 3000, data));
     EXPECT_TRUE(std::ranges::equal(memory_.bytes().subspan(3000, 5000), data));
 }
 
-TEST_F(DmaMap, StartsAtTheOffsetInTheFile) {
+TEST_F(DmaMap, FileOffsetUsed) {
     ASSERT_EQ(map_error(request(0x80000000, page, 2 * page), memory_.file()), 0);
     ASSERT_TRUE(dma_.write(0x80000000, pattern(16)));
     EXPECT_TRUE(std::ranges::equal(memory_.bytes().subspan(2 * page, 16), pattern(16)));
 }
 
-TEST_F(DmaMap, RefusesAnAccessOutsideAnyMapAndCountsAMasterAbort) {
+TEST_F(DmaMap, UnmappedAccessCountsMasterAbort) {
     memory_.map_into(dma_, 0x10000);
     EXPECT_EQ(read_fault(0x1000, 4), DmaFault::not_mapped);
     EXPECT_EQ(write_fault(0x10000 + 8 * page, 1), DmaFault::not_mapped);
     EXPECT_EQ(dma_.statistics().master_aborts, 2U);
 }
 
-TEST_F(DmaMap, RefusesAnAccessThatEndsBeyondTheMapAndMovesNothing) {
+TEST_F(DmaMap, AccessBeyondMapTransfersNothing) {
     memory_.map_into(dma_, 0x10000);
     EXPECT_EQ(write_fault(0x10000 + 8 * page - 8, 9), DmaFault::not_mapped);
     const auto data = pattern(9);
@@ -109,24 +109,24 @@ TEST_F(DmaMap, RefusesAnAccessThatEndsBeyondTheMapAndMovesNothing) {
     EXPECT_THAT(out, ::testing::Each(std::byte{0x55}));
 }
 
-TEST_F(DmaMap, RefusesAnAccessThatStartsJustBeforeTheMap) {
+TEST_F(DmaMap, AccessBeforeMapRefused) {
     memory_.map_into(dma_, 0x10000);
     EXPECT_EQ(read_fault(0xffff, 2), DmaFault::not_mapped);
 }
 
-TEST_F(DmaMap, RefusesARangeThatExceeds64Bits) {
+TEST_F(DmaMap, RangeBeyond64BitsRefused) {
     ASSERT_EQ(map_error(request(last_page, page), memory_.file()), 0);
     EXPECT_EQ(read_fault(last_page + 1, page), DmaFault::wraps_around);
     EXPECT_EQ(dma_.statistics().master_aborts, 1U);
 }
 
-TEST_F(DmaMap, ReachesTheLastByteOf64Bits) {
+TEST_F(DmaMap, LastByteOf64BitsAccessible) {
     ASSERT_EQ(map_error(request(last_page, page), memory_.file()), 0);
     ASSERT_TRUE(dma_.write(std::numeric_limits<std::uint64_t>::max(), pattern(1)));
     EXPECT_EQ(memory_.bytes()[page - 1], pattern(1).front());
 }
 
-TEST_F(DmaMap, CrossesFromOneMapToTheNextInOneAccess) {
+TEST_F(DmaMap, AccessCrossesAdjacentMaps) {
     ASSERT_EQ(map_error(request(0x10000, page, page), memory_.file()), 0);
     ASSERT_EQ(map_error(request(0x11000, page, 5 * page), memory_.file()), 0);
     const auto data = pattern(200);
@@ -140,7 +140,7 @@ TEST_F(DmaMap, CrossesFromOneMapToTheNextInOneAccess) {
     EXPECT_EQ(out, data);
 }
 
-TEST_F(DmaMap, GivesTheSpansOfARangeInOrder) {
+TEST_F(DmaMap, SpansReturnedInOrder) {
     ASSERT_EQ(map_error(request(0x10000, page, page), memory_.file()), 0);
     ASSERT_EQ(map_error(request(0x11000, page, 5 * page), memory_.file()), 0);
     const auto spans = dma_.spans(0x10800, page, DmaAccess::write);
@@ -152,7 +152,7 @@ TEST_F(DmaMap, GivesTheSpansOfARangeInOrder) {
     EXPECT_EQ(memory_.bytes()[5 * page], std::byte{0x5a});
 }
 
-TEST_F(DmaMap, GivesNoSpansWhenPartOfTheRangeIsNotMapped) {
+TEST_F(DmaMap, PartlyUnmappedRangeHasNoSpans) {
     memory_.map_into(dma_, 0x10000);
     const auto spans = dma_.spans(0x10000, 9 * page, DmaAccess::read);
     ASSERT_FALSE(spans);
@@ -160,13 +160,13 @@ TEST_F(DmaMap, GivesNoSpansWhenPartOfTheRangeIsNotMapped) {
     EXPECT_EQ(spans.error().size, 9 * page);
 }
 
-TEST_F(DmaMap, AcceptsAnAccessOfNoBytesAnywhere) {
+TEST_F(DmaMap, EmptyAccessAccepted) {
     EXPECT_TRUE(dma_.read(0xdead0000, {}));
     EXPECT_TRUE(dma_.write(0xdead0000, {}));
     EXPECT_EQ(dma_.statistics().master_aborts, 0U);
 }
 
-TEST_F(DmaMap, RefusesToWriteToAReadOnlyMap) {
+TEST_F(DmaMap, ReadOnlyMapRefusesWrite) {
     memory_.map_into(dma_, 0x10000, false);
     EXPECT_EQ(write_fault(0x10000, 4), DmaFault::not_permitted);
     std::array<std::byte, 4> out{};
@@ -174,7 +174,7 @@ TEST_F(DmaMap, RefusesToWriteToAReadOnlyMap) {
     EXPECT_EQ(dma_.statistics().refused, 1U);
 }
 
-TEST_F(DmaMap, RefusesToWriteWhenTheFileWasOpenedForReading) {
+TEST_F(DmaMap, ReadOnlyFileRefusesWrite) {
     const auto path = "/proc/self/fd/" + std::to_string(memory_.file().release());
     UniqueFd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(read_only);
@@ -185,14 +185,14 @@ TEST_F(DmaMap, RefusesToWriteWhenTheFileWasOpenedForReading) {
     ::close(std::stoi(path.substr(path.rfind('/') + 1)));
 }
 
-TEST_F(DmaMap, KnowsAMapWithoutFileButRefusesAccess) {
+TEST_F(DmaMap, MapWithoutFileRefusesAccess) {
     ASSERT_EQ(map_error(request(0xfffc0000, 0x40000)), 0);
     EXPECT_EQ(read_fault(0xfffc0000, 4), DmaFault::not_accessible);
     EXPECT_EQ(dma_.statistics().maps_without_file, 1U);
     EXPECT_EQ(dma_.statistics().master_aborts, 1U);
 }
 
-TEST_F(DmaMap, RefusesEveryAccessWhileBusMasteringIsOff) {
+TEST_F(DmaMap, BusMasterOffRefusesAccess) {
     memory_.map_into(dma_, 0x10000);
     dma_.set_bus_master(false);
     EXPECT_EQ(read_fault(0x10000, 4), DmaFault::bus_master_off);
@@ -204,7 +204,7 @@ TEST_F(DmaMap, RefusesEveryAccessWhileBusMasteringIsOff) {
     EXPECT_TRUE(dma_.read(0x10000, out));
 }
 
-TEST_F(DmaMap, ReportsMemoryThatTheClientHasTruncated) {
+TEST_F(DmaMap, TruncatedFileReportsMemoryLost) {
     memory_.map_into(dma_, 0x10000);
     const UniqueFd file = memory_.file();
     ASSERT_EQ(::ftruncate(file.get(), 0), 0);
@@ -213,14 +213,14 @@ TEST_F(DmaMap, ReportsMemoryThatTheClientHasTruncated) {
     EXPECT_EQ(dma_.load_be<std::uint32_t>(0x10000).error().fault, DmaFault::memory_lost);
 }
 
-TEST_F(DmaMap, ReportsTruncationDiscoveredByAWord) {
+TEST_F(DmaMap, TruncatedFileFailsWordStore) {
     memory_.map_into(dma_, 0x10000);
     const UniqueFd file = memory_.file();
     ASSERT_EQ(::ftruncate(file.get(), 0), 0);
     EXPECT_EQ(dma_.store_be<std::uint64_t>(0x10000, 1).error().fault, DmaFault::memory_lost);
 }
 
-TEST_F(DmaMap, WorksAgainWhenTruncatedMemoryIsReplaced) {
+TEST_F(DmaMap, RemappedMemoryWorksAfterTruncation) {
     memory_.map_into(dma_, 0x10000);
     const UniqueFd file = memory_.file();
     ASSERT_EQ(::ftruncate(file.get(), 0), 0);
@@ -232,14 +232,14 @@ TEST_F(DmaMap, WorksAgainWhenTruncatedMemoryIsReplaced) {
     EXPECT_TRUE(dma_.read(0x10000, out));
 }
 
-TEST_F(DmaMap, NamesTheAccessThatFailed) {
+TEST_F(DmaMap, FailedAccessNamed) {
     const auto result = dma_.write(0xabc000, pattern(12));
     ASSERT_FALSE(result);
     EXPECT_EQ(to_string(result.error()),
               "DMA write of 12 bytes at 0xabc000 failed: no DMA map covers it");
 }
 
-TEST_F(DmaMap, CountsAccessesAndBytes) {
+TEST_F(DmaMap, AccessesAndBytesCounted) {
     memory_.map_into(dma_, 0);
     ASSERT_TRUE(dma_.write(0, pattern(100)));
     ASSERT_TRUE(dma_.load_be<std::uint64_t>(0));
@@ -261,7 +261,7 @@ TEST_F(DmaMap, LooksPrivateUnwrittenMemoryReturnsTrue) {
     EXPECT_FALSE(dma_.looks_private(0x200000)); // not mapped
 }
 
-TEST_F(DmaMap, FindsWhatTheGuestWroteFarUpInALargeMemory) {
+TEST_F(DmaMap, SparseLargeMemoryDoesNotLookPrivate) {
     GuestMemory large(1U << 30);
     large.map_into(dma_, 0);
     EXPECT_TRUE(dma_.looks_private(0));
@@ -270,7 +270,7 @@ TEST_F(DmaMap, FindsWhatTheGuestWroteFarUpInALargeMemory) {
     EXPECT_FALSE(dma_.looks_private(0));
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenNotMadeOfWholePages) {
+TEST_F(DmaMapRequests, PartialPagesRefused) {
     EXPECT_EQ(map_error(request(0x10010, page), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(0x10000, page + 1), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(0x10000, page, 512), memory_.file()), EINVAL);
@@ -278,28 +278,28 @@ TEST_F(DmaMapRequests, AreRefusedWhenNotMadeOfWholePages) {
     EXPECT_EQ(dma_.map_count(), 0U);
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenAddressPlusSizeWrapsAround) {
+TEST_F(DmaMapRequests, AddressOverflowRefused) {
     EXPECT_EQ(map_error(request(last_page, 2 * page), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(page, last_page), UniqueFd()), 0); // ends with the last byte
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenFileOffsetPlusSizeWrapsAround) {
+TEST_F(DmaMapRequests, FileOffsetOverflowRefused) {
     EXPECT_EQ(map_error(request(0, 2 * page, last_page), memory_.file()), EINVAL);
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenTheRangeInTheFileEndsAtTheLastByteOf64Bits) {
+TEST_F(DmaMapRequests, FileRangeEndingAt64BitsRefused) {
     // A file that is mapped already serves all ranges that end within it.
     ASSERT_TRUE(dma_.map(request(0, page), memory_.file()));
     EXPECT_EQ(map_error(request(0x10000, page, last_page), memory_.file()), EINVAL);
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenTheyReachBeyondTheFile) {
+TEST_F(DmaMapRequests, RangeBeyondFileRefused) {
     EXPECT_EQ(map_error(request(0, 9 * page), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(0, 2 * page, 7 * page), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(0, page, 7 * page), memory_.file()), 0);
 }
 
-TEST_F(DmaMapRequests, AreRefusedWhenTheyOverlapAnotherMap) {
+TEST_F(DmaMapRequests, OverlappingMapRefused) {
     ASSERT_EQ(map_error(request(0x10000, 4 * page), memory_.file()), 0);
     EXPECT_EQ(map_error(request(0x10000, 4 * page), memory_.file()), EEXIST);
     EXPECT_EQ(map_error(request(0xf000, 2 * page), memory_.file()), EEXIST);
@@ -310,7 +310,7 @@ TEST_F(DmaMapRequests, AreRefusedWhenTheyOverlapAnotherMap) {
     EXPECT_EQ(map_error(request(0x14000, page), memory_.file()), 0);
 }
 
-TEST_F(DmaMapRequests, AreRefusedForAnythingButARegularFile) {
+TEST_F(DmaMapRequests, IrregularFileRefused) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
     const UniqueFd other_end(pipe[1]);
@@ -321,7 +321,7 @@ TEST_F(DmaMapRequests, AreRefusedForAnythingButARegularFile) {
               EINVAL);
 }
 
-TEST_F(DmaMapRequests, CloseTheDescriptorsTheyDoNotNeed) {
+TEST_F(DmaMapRequests, UnneededDescriptorsClosed) {
     const auto before = open_descriptors();
     for (std::uint64_t i = 0; i < 8; ++i)
         ASSERT_EQ(map_error(request(i * page, page, i * page), memory_.file()), 0);
@@ -331,20 +331,20 @@ TEST_F(DmaMapRequests, CloseTheDescriptorsTheyDoNotNeed) {
     EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST_F(DmaMapRequests, SeeAFileThatHasGrown) {
+TEST_F(DmaMapRequests, GrownFileMapped) {
     ASSERT_EQ(map_error(request(0, page), memory_.file()), 0);
     ASSERT_EQ(::ftruncate(memory_.file().get(), 16 * page), 0);
     ASSERT_EQ(map_error(request(page, page, 15 * page), memory_.file()), 0);
     EXPECT_TRUE(dma_.write(page, pattern(page)));
 }
 
-TEST_F(DmaMapRequests, AreRefusedBeyondTheGreatestNumberOfMaps) {
+TEST_F(DmaMapRequests, MapsBeyondLimitRefused) {
     for (std::uint64_t i = 0; i < DmaSpace::max_maps; ++i)
         ASSERT_EQ(map_error(request(i * page, page)), 0);
     EXPECT_EQ(map_error(request(DmaSpace::max_maps * page, page)), ENOSPC);
 }
 
-TEST_F(DmaUnmap, RemovesAllMapsWithinTheRange) {
+TEST_F(DmaUnmap, AllMapsWithinRangeRemoved) {
     for (std::uint64_t i = 0; i < 4; ++i)
         ASSERT_EQ(map_error(request(i * 0x10000, page), memory_.file()), 0);
     const auto unmapped = dma_.unmap(0x10000, 0x20000);
@@ -356,7 +356,7 @@ TEST_F(DmaUnmap, RemovesAllMapsWithinTheRange) {
     EXPECT_TRUE(dma_.read(0x30000, out));
 }
 
-TEST_F(DmaUnmap, RefusesToCutAMapInTwo) {
+TEST_F(DmaUnmap, PartOfMapRefused) {
     memory_.map_into(dma_, 0x10000);
     EXPECT_EQ(dma_.unmap(0x10000, page).error(), EINVAL);
     EXPECT_EQ(dma_.unmap(0x11000, 7 * page).error(), EINVAL);
@@ -371,18 +371,18 @@ TEST_F(DmaUnmap, UnmappedRangeIsIgnored) {
     EXPECT_EQ(dma_.map_count(), 1U);
 }
 
-TEST_F(DmaUnmap, RefusesAnEmptyRangeAndOneThatWrapsAround) {
+TEST_F(DmaUnmap, EmptyOrOverflowingRangeRefused) {
     EXPECT_EQ(dma_.unmap(0x10000, 0).error(), EINVAL);
     EXPECT_EQ(dma_.unmap(last_page, 2 * page).error(), EINVAL);
 }
 
-TEST_F(DmaUnmap, WorksUpToTheLastByteOf64Bits) {
+TEST_F(DmaUnmap, LastByteOf64BitsUnmapped) {
     ASSERT_EQ(map_error(request(last_page, page), memory_.file()), 0);
     EXPECT_EQ(dma_.unmap(last_page, page), page);
     EXPECT_EQ(dma_.map_count(), 0U);
 }
 
-TEST_F(DmaUnmap, LeavesNeighboursThatTouchTheRange) {
+TEST_F(DmaUnmap, AdjacentMapsKept) {
     ASSERT_EQ(map_error(request(0x10000, page), memory_.file()), 0);
     ASSERT_EQ(map_error(request(0x11000, page), memory_.file()), 0);
     ASSERT_EQ(map_error(request(0x12000, page), memory_.file()), 0);
@@ -390,7 +390,7 @@ TEST_F(DmaUnmap, LeavesNeighboursThatTouchTheRange) {
     EXPECT_EQ(dma_.map_count(), 2U);
 }
 
-TEST_F(DmaWord, BigEndianInGuestMemory) {
+TEST_F(DmaWord, WordIsBigEndianInGuestMemory) {
     memory_.map_into(dma_, 0);
     ASSERT_TRUE(dma_.store_be<std::uint32_t>(8, 0x11223344));
     EXPECT_EQ(memory_.bytes()[8], std::byte{0x11});
@@ -402,14 +402,14 @@ TEST_F(DmaWord, BigEndianInGuestMemory) {
     EXPECT_EQ(dma_.load_be<std::uint64_t>(16), 0x0102030405060708U);
 }
 
-TEST_F(DmaWord, RefusedWhenNotAligned) {
+TEST_F(DmaWord, MisalignedAccessRefused) {
     memory_.map_into(dma_, 0);
     EXPECT_EQ(dma_.load_be<std::uint32_t>(2).error().fault, DmaFault::misaligned);
     EXPECT_EQ(dma_.store_be<std::uint64_t>(4, 0).error().fault, DmaFault::misaligned);
     EXPECT_EQ(dma_.statistics().refused, 2U);
 }
 
-TEST_F(DmaWord, RefusedWhereMemoryMayNotBeWritten) {
+TEST_F(DmaWord, UnwritableMemoryRefused) {
     memory_.map_into(dma_, 0, false);
     EXPECT_EQ(dma_.store_be<std::uint32_t>(0, 1).error().fault, DmaFault::not_permitted);
     EXPECT_EQ(dma_.load_be<std::uint32_t>(page * 8).error().fault, DmaFault::not_mapped);

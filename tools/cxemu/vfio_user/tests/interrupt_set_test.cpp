@@ -36,7 +36,7 @@ protected:
     InterruptSet set_{16, make_silent_log()};
 };
 
-TEST_F(Interrupts, ReachTheEventfdOfTheirVectorOnly) {
+TEST_F(Interrupts, RaisedVectorReachesOwnEventfdOnly) {
     const UniqueFd three = assign(3);
     const UniqueFd four = assign(4);
     set_.raise(3);
@@ -45,7 +45,7 @@ TEST_F(Interrupts, ReachTheEventfdOfTheirVectorOnly) {
     EXPECT_FALSE(set_.pending(3));
 }
 
-TEST_F(Interrupts, WaitForAnEventfd) {
+TEST_F(Interrupts, InterruptWaitsForEventfd) {
     set_.raise(5);
     EXPECT_TRUE(set_.pending(5));
     const UniqueFd five = assign(5);
@@ -59,7 +59,7 @@ TEST_F(Interrupts, PendingInterruptsCoalesce) {
     EXPECT_EQ(drain(assign(5)), 1U);
 }
 
-TEST_F(Interrupts, WaitWhileTheVectorIsMasked) {
+TEST_F(Interrupts, MaskedVectorPending) {
     const UniqueFd guest = assign(0);
     ASSERT_TRUE(set_.set_masked(0, 1, true));
     set_.raise(0);
@@ -69,7 +69,7 @@ TEST_F(Interrupts, WaitWhileTheVectorIsMasked) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Interrupts, WaitWhileTheFunctionMaySendNone) {
+TEST_F(Interrupts, DisabledFunctionHoldsInterrupt) {
     const UniqueFd guest = assign(0);
     set_.set_enabled(false);
     set_.raise(0);
@@ -78,7 +78,7 @@ TEST_F(Interrupts, WaitWhileTheFunctionMaySendNone) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Interrupts, FireOnlyWhenTheLastObstacleIsGone) {
+TEST_F(Interrupts, InterruptWaitsForEnableAndUnmask) {
     set_.set_enabled(false);
     ASSERT_TRUE(set_.set_masked(0, 1, true));
     set_.raise(0);
@@ -89,7 +89,7 @@ TEST_F(Interrupts, FireOnlyWhenTheLastObstacleIsGone) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Interrupts, GoToTheNewEventfdAndTheOldOneIsClosed) {
+TEST_F(Interrupts, ReassignedEventfdClosesOld) {
     UniqueFd old_end = make_eventfd();
     const int old_number = old_end.get();
     ASSERT_TRUE(set_.assign(2, one(std::move(old_end))));
@@ -99,7 +99,7 @@ TEST_F(Interrupts, GoToTheNewEventfdAndTheOldOneIsClosed) {
     EXPECT_EQ(drain(fresh), 1U);
 }
 
-TEST_F(Interrupts, ArePendingAgainAfterAnEmptyDescriptorWasAssigned) {
+TEST_F(Interrupts, EmptyDescriptorMakesInterruptPending) {
     const UniqueFd guest = assign(2);
     ASSERT_TRUE(set_.assign(2, one(UniqueFd())));
     set_.raise(2);
@@ -107,14 +107,14 @@ TEST_F(Interrupts, ArePendingAgainAfterAnEmptyDescriptorWasAssigned) {
     EXPECT_TRUE(set_.pending(2));
 }
 
-TEST_F(Interrupts, KeepPendingBitsWhenAllVectorsAreReleased) {
+TEST_F(Interrupts, ReleasedVectorsKeepPendingBits) {
     assign(1);
     set_.release_all();
     set_.raise(1);
     EXPECT_EQ(drain(assign(1)), 1U);
 }
 
-TEST_F(Interrupts, AreForgottenWhenPendingBitsAreCleared) {
+TEST_F(Interrupts, ClearedPendingBitsDropInterrupt) {
     set_.raise(1);
     set_.clear_pending();
     EXPECT_EQ(drain(assign(1)), 0U);
@@ -127,7 +127,7 @@ TEST_F(Interrupts, InvalidVectorCountedAndDropped) {
     EXPECT_FALSE(set_.pending(16));
 }
 
-TEST_F(Interrupts, RefuseVectorsBeyondTheLast) {
+TEST_F(Interrupts, VectorBeyondLastRefused) {
     EXPECT_EQ(set_.assign(16, one(make_eventfd())).error(), EINVAL);
     EXPECT_EQ(set_.set_masked(15, 2, true).error(), EINVAL);
     EXPECT_EQ(set_.set_masked(UINT32_MAX, UINT32_MAX, true).error(), EINVAL);
@@ -135,7 +135,7 @@ TEST_F(Interrupts, RefuseVectorsBeyondTheLast) {
     EXPECT_TRUE(set_.set_masked(16, 0, true));
 }
 
-TEST_F(Interrupts, RefuseDescriptorsOfAnotherKindAndKeepTheOldOnes) {
+TEST_F(Interrupts, InvalidDescriptorKeepsOldOnes) {
     const UniqueFd guest = assign(0);
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
@@ -148,7 +148,7 @@ TEST_F(Interrupts, RefuseDescriptorsOfAnotherKindAndKeepTheOldOnes) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Interrupts, DoNotBlockOnAFullCounter) {
+TEST_F(Interrupts, FullCounterDoesNotBlock) {
     UniqueFd full(::eventfd(0, EFD_CLOEXEC)); // a blocking one
     ASSERT_EQ(::eventfd_write(full.get(), UINT64_MAX - 1), 0);
     ASSERT_TRUE(set_.assign(0, one(UniqueFd(::dup(full.get())))));
@@ -156,7 +156,7 @@ TEST_F(Interrupts, DoNotBlockOnAFullCounter) {
     EXPECT_EQ(drain(full), UINT64_MAX - 1);
 }
 
-TEST_F(Interrupts, ShowInThePendingBitArray) {
+TEST_F(Interrupts, PendingInterruptReadable) {
     set_.raise(0);
     set_.raise(9);
     std::array<std::byte, 8> bits{};
@@ -170,7 +170,7 @@ TEST_F(Interrupts, ShowInThePendingBitArray) {
     EXPECT_EQ(second[0], std::byte{0x02});
 }
 
-TEST_F(Interrupts, TriggeredByTheClientReachEveryVectorOfTheRange) {
+TEST_F(Interrupts, TriggerReachesEveryVectorOfRange) {
     const UniqueFd four = assign(4);
     const UniqueFd five = assign(5);
     ASSERT_TRUE(set_.trigger(4, 2));
@@ -178,7 +178,7 @@ TEST_F(Interrupts, TriggeredByTheClientReachEveryVectorOfTheRange) {
     EXPECT_EQ(drain(five), 1U);
 }
 
-TEST_F(Interrupts, AreCountedAsDeliveredOrHeld) {
+TEST_F(Interrupts, InterruptsCountedAsDeliveredOrHeld) {
     const UniqueFd guest = assign(0);
     set_.raise(0);
     set_.raise(1);

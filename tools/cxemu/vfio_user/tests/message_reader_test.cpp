@@ -51,7 +51,7 @@ std::string text_of(const Message& message) {
     return {reinterpret_cast<const char*>(message.body.data()), message.body.size()};
 }
 
-TEST_F(Reader, CutsSeveralMessagesOutOfOneRead) {
+TEST_F(Reader, SeveralMessagesSplitFromOneRead) {
     Bytes both = request(Command::region_read, bytes_of("first"), 1);
     const Bytes second = request(Command::region_write, bytes_of("second!"), 2);
     both.insert(both.end(), second.begin(), second.end());
@@ -66,7 +66,7 @@ TEST_F(Reader, CutsSeveralMessagesOutOfOneRead) {
     EXPECT_TRUE(incomplete());
 }
 
-TEST_F(Reader, PutsAMessageTogetherThatComesByteByByte) {
+TEST_F(Reader, MessageJoinedFromSingleBytes) {
     for (const std::byte byte : request(Command::region_write, bytes_of("abc"), 77)) {
         EXPECT_TRUE(incomplete());
         send({byte});
@@ -77,7 +77,7 @@ TEST_F(Reader, PutsAMessageTogetherThatComesByteByByte) {
     EXPECT_EQ(text_of(message), "abc");
 }
 
-TEST_F(Reader, TakesTheLargestMessageInSeveralReads) {
+TEST_F(Reader, LargestMessageReadInParts) {
     const std::size_t body = limit::message_size - Header::wire_size;
     const Bytes data = request(Command::region_write, Bytes(body, std::byte{0x42}));
     std::size_t sent = 0;
@@ -96,7 +96,7 @@ TEST_F(Reader, TakesTheLargestMessageInSeveralReads) {
     EXPECT_EQ(next().body.size(), body);
 }
 
-TEST_F(Reader, RefusesALengthShorterThanTheHeader) {
+TEST_F(Reader, LengthBelowHeaderRefused) {
     for (const std::uint32_t size : {0U, 1U, 15U}) {
         MessageReader reader;
         send(request(Command::version, {}, 1, 0, size));
@@ -107,7 +107,7 @@ TEST_F(Reader, RefusesALengthShorterThanTheHeader) {
     }
 }
 
-TEST_F(Reader, RefusesALengthBeyondTheLimit) {
+TEST_F(Reader, LengthBeyondLimitRefused) {
     for (const std::uint32_t size : {limit::message_size + 1, UINT32_MAX}) {
         MessageReader reader;
         send(request(Command::version, {}, 1, 0, size));
@@ -116,7 +116,7 @@ TEST_F(Reader, RefusesALengthBeyondTheLimit) {
     }
 }
 
-TEST_F(Reader, HasNothingToSayWhileTheHeaderIsTruncated) {
+TEST_F(Reader, TruncatedHeaderIncomplete) {
     send(Bytes(15, std::byte{0xff}));
     receive();
     EXPECT_TRUE(incomplete());
@@ -129,13 +129,13 @@ TEST_F(Reader, ReceiveDistinguishesNoDataFromEof) {
     EXPECT_EQ(receive(), Received::end_of_stream);
 }
 
-TEST_F(Reader, TakesTheEndOfAClientWithUnreadRepliesForAnOrdinaryEnd) {
+TEST_F(Reader, ResetConnectionReportsEof) {
     send_with_fds(sockets_.server, bytes_of("a reply"));
     sockets_.client.reset();
     EXPECT_EQ(receive(), Received::end_of_stream);
 }
 
-TEST_F(Reader, GivesDescriptorsToTheMessageThatTheyCameWith) {
+TEST_F(Reader, DescriptorsGivenToCarryingMessage) {
     const UniqueFd event = make_eventfd();
     send(request(Command::region_read, bytes_of("without")));
     send(request(Command::dma_map, bytes_of("with")), {event.get()});
@@ -147,7 +147,7 @@ TEST_F(Reader, GivesDescriptorsToTheMessageThatTheyCameWith) {
     EXPECT_TRUE(next().fds.empty());
 }
 
-TEST_F(Reader, KeepsTheDescriptorsOfSeveralMessagesApart) {
+TEST_F(Reader, DescriptorsOfMessagesKeptSeparate) {
     const UniqueFd event = make_eventfd();
     send(request(Command::device_set_irqs, bytes_of("two")), {event.get(), event.get()});
     send(request(Command::device_set_irqs, bytes_of("one")), {event.get()});
@@ -157,7 +157,7 @@ TEST_F(Reader, KeepsTheDescriptorsOfSeveralMessagesApart) {
     EXPECT_EQ(next().fds.size(), 1U);
 }
 
-TEST_F(Reader, GivesDescriptorsToAMessageThatComesInPieces) {
+TEST_F(Reader, SplitMessageGetsDescriptors) {
     const UniqueFd event = make_eventfd();
     const Bytes whole = request(Command::dma_map, bytes_of("in pieces"));
     send(Bytes(whole.begin(), whole.begin() + 5), {event.get()});
@@ -171,7 +171,7 @@ TEST_F(Reader, GivesDescriptorsToAMessageThatComesInPieces) {
     EXPECT_TRUE(next().fds.empty());
 }
 
-TEST_F(Reader, RefusesMoreDescriptorsThanItsBufferHolds) {
+TEST_F(Reader, DescriptorsBeyondBufferRefused) {
     const UniqueFd event = make_eventfd();
     send(request(Command::device_set_irqs, {}), std::vector<int>(65, event.get()));
     const auto received = reader_.receive(sockets_.server.get());
@@ -179,7 +179,7 @@ TEST_F(Reader, RefusesMoreDescriptorsThanItsBufferHolds) {
     EXPECT_THAT(received.error(), HasSubstr("more than 64 file descriptors"));
 }
 
-TEST_F(Reader, RefusesDescriptorsThatPileUpAheadOfAMessage) {
+TEST_F(Reader, DescriptorsAheadOfMessageLimited) {
     const UniqueFd event = make_eventfd();
     const std::vector<int> fds(40, event.get());
     send({std::byte{1}}, fds);

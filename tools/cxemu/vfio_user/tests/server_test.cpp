@@ -89,7 +89,7 @@ protected:
     std::unique_ptr<Server> server_;
 };
 
-TEST_F(ServerTest, ServesAClientThatConnects) {
+TEST_F(ServerTest, ConnectedClientServed) {
     listen();
     const UniqueFd client = connect();
     EXPECT_TRUE(server_->connected());
@@ -114,7 +114,7 @@ TEST_F(ServerTest, ClientDisconnectDropsMapsAndEventfds) {
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
 }
 
-TEST_F(ServerTest, ServesOneClientAfterTheOther) {
+TEST_F(ServerTest, SuccessiveClientsServed) {
     listen();
     for (int i = 0; i < 50; ++i) {
         const UniqueFd client = connect();
@@ -124,7 +124,7 @@ TEST_F(ServerTest, ServesOneClientAfterTheOther) {
     EXPECT_LE(device_.clients, 1);
 }
 
-TEST_F(ServerTest, RefusesASecondClientWhileTheFirstIsAlive) {
+TEST_F(ServerTest, SecondClientRefused) {
     listen();
     const UniqueFd first = connect();
     const UniqueFd second = connect();
@@ -133,7 +133,7 @@ TEST_F(ServerTest, RefusesASecondClientWhileTheFirstIsAlive) {
     EXPECT_EQ(call(first, Command::version, version_body()).header.error, 0U);
 }
 
-TEST_F(ServerTest, TakesANewClientThatComesBeforeTheOldOneWasSeenToGo) {
+TEST_F(ServerTest, NewClientAcceptedAfterDisconnect) {
     listen();
     UniqueFd first = connect();
     first.reset();
@@ -142,7 +142,7 @@ TEST_F(ServerTest, TakesANewClientThatComesBeforeTheOldOneWasSeenToGo) {
     EXPECT_EQ(call(second, Command::version, version_body()).header.error, 0U);
 }
 
-TEST_F(ServerTest, DropsAClientWhoseStreamIsOutOfStepAndServesTheNext) {
+TEST_F(ServerTest, MalformedStreamDropsClientOnly) {
     listen();
     const UniqueFd client = connect();
     send_with_fds(client, Bytes(16, std::byte{0xff}));
@@ -163,31 +163,31 @@ TEST_F(ServerTest, ListenReplacesStaleSocketFile) {
     EXPECT_FALSE(dropped(connect()));
 }
 
-TEST_F(ServerTest, DoesNotTakeASocketAwayFromAnotherServer) {
+TEST_F(ServerTest, SocketInUseRefused) {
     listen();
     EXPECT_THAT(listen_error(path_), HasSubstr(path_.string()));
     EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
-TEST_F(ServerTest, DoesNotReplaceAFileThatIsNoSocket) {
+TEST_F(ServerTest, FileOtherThanSocketKept) {
     std::ofstream(path_) << "precious";
     EXPECT_NE(listen_error(path_), "");
     EXPECT_EQ(std::filesystem::file_size(path_), 8U);
 }
 
-TEST_F(ServerTest, NamesThePathThatCannotBeUsed) {
+TEST_F(ServerTest, UnusablePathNamed) {
     EXPECT_THAT(listen_error("/nonexistent/socket"), HasSubstr("/nonexistent/socket"));
     EXPECT_THAT(listen_error(std::string(200, 'a')), HasSubstr("path length 200"));
     EXPECT_NE(listen_error(""), "");
 }
 
-TEST_F(ServerTest, RemovesItsSocketFileInTheEnd) {
+TEST_F(ServerTest, DestroyedServerRemovesSocketFile) {
     listen();
     server_.reset();
     EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(ServerTest, MayBeDestroyedRightAfterItsClientWent) {
+TEST_F(ServerTest, DestroyAfterClientDisconnectSafe) {
     listen();
     auto sockets = std::make_unique<SocketPair>();
     server_->adopt(std::move(sockets->server));

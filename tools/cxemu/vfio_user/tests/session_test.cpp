@@ -90,14 +90,14 @@ using DmaMessages = SessionTest;
 using SetIrqs = SessionTest;
 using OtherMessages = SessionTest;
 
-TEST_F(VersionMessage, MustComeFirst) {
+TEST_F(VersionMessage, CommandBeforeVersionRefused) {
     session_.emplace(device_, make_silent_log(), statistics_);
     EXPECT_EQ(error(Command::device_get_info, Bytes(16, std::byte{0xff})), EINVAL);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0, 4096)), EINVAL);
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
 }
 
-TEST_F(VersionMessage, MustNotComeTwice) {
+TEST_F(VersionMessage, SecondVersionRefused) {
     EXPECT_EQ(error(Command::version, version_body()), EINVAL);
 }
 
@@ -113,7 +113,7 @@ TEST_F(VersionMessage, RefusedVersionMayBeRepeated) {
     EXPECT_EQ(error(Command::version, version_body()), 0);
 }
 
-TEST_F(OtherMessages, GetAReplyWithTheirNumberAndCommand) {
+TEST_F(OtherMessages, ReplyHasRequestNumberAndCommand) {
     const Reply reply = call(Command::device_reset, {});
     EXPECT_EQ(reply.header.id, 0x1234);
     EXPECT_EQ(reply.header.command, Command::device_reset);
@@ -127,7 +127,7 @@ TEST_F(OtherMessages, NoReplyFlagGetsNoReply) {
     EXPECT_EQ(statistics_.errors_without_reply, 1U);
 }
 
-TEST_F(OtherMessages, KnownButNotOfferedReturnsEnotsup) {
+TEST_F(OtherMessages, UnofferedCommandReturnsEnotsup) {
     for (const Command command : {Command::device_get_region_io_fds, Command::dma_read,
                                   Command::dma_write, Command::dirty_pages, Command::device_feature,
                                   Command::mig_data_read, Command::mig_data_write})
@@ -151,13 +151,13 @@ TEST_F(OtherMessages, UnknownTypeRefused) {
     EXPECT_EQ(device_.resets, 0);
 }
 
-TEST_F(OtherMessages, MustNotCarryDescriptors) {
+TEST_F(OtherMessages, UnexpectedDescriptorsRefused) {
     EXPECT_EQ(error(Command::device_reset, {}, eventfds(1)), EINVAL);
     EXPECT_EQ(error(Command::region_read, region_body(0, 0, 4), eventfds(1)), EINVAL);
     EXPECT_EQ(device_.resets, 0);
 }
 
-TEST_F(OtherMessages, AreCountedByCommand) {
+TEST_F(OtherMessages, MessagesCountedByCommand) {
     call(Command::device_reset, {});
     call(static_cast<Command>(999), {});
     EXPECT_EQ(statistics_.messages[13], 1U);
@@ -165,7 +165,7 @@ TEST_F(OtherMessages, AreCountedByCommand) {
     EXPECT_EQ(statistics_.errors_with_reply, 1U);
 }
 
-TEST_F(InfoMessages, DescribeAPciDeviceThatCanBeReset) {
+TEST_F(InfoMessages, DeviceInfoReportsResettablePciDevice) {
     const Reply reply =
         call(Command::device_get_info, WireWriter().put(16U).put(0U).put(0U).put(0U).take());
     auto reader = reply.reader();
@@ -185,7 +185,7 @@ TEST_F(InfoMessages, TruncatedOrSmallReplySizeIsRefused) {
     EXPECT_EQ(error(Command::device_get_irq_info, {}), EINVAL);
 }
 
-TEST_F(InfoMessages, GiveTheSizeOfEachRegionAndNoWayToMapIt) {
+TEST_F(InfoMessages, RegionInfoReportsSizeWithoutMmap) {
     for (const auto& [index, size, flags] :
          {std::tuple{0U, std::uint64_t{FakeDevice::bar_size}, 3U},
           std::tuple{1U, std::uint64_t{0}, 0U}, std::tuple{6U, std::uint64_t{0}, 0U},
@@ -202,7 +202,7 @@ TEST_F(InfoMessages, GiveTheSizeOfEachRegionAndNoWayToMapIt) {
     }
 }
 
-TEST_F(InfoMessages, AreRefusedForNumbersThatDoNotExist) {
+TEST_F(InfoMessages, UnknownIndexRefused) {
     EXPECT_EQ(error(Command::device_get_region_info,
                     WireWriter().put(32U).put(0U).put(9U).put(0U).put_bytes(Bytes(16)).take()),
               EINVAL);
@@ -211,7 +211,7 @@ TEST_F(InfoMessages, AreRefusedForNumbersThatDoNotExist) {
               EINVAL);
 }
 
-TEST_F(InfoMessages, OfferMsixVectorsThatCanBeAddedOneByOne) {
+TEST_F(InfoMessages, IrqInfoReportsResizableMsix) {
     const Reply reply =
         call(Command::device_get_irq_info, WireWriter().put(16U).put(0U).put(2U).put(0U).take());
     auto reader = reply.reader();
@@ -224,7 +224,7 @@ TEST_F(InfoMessages, OfferMsixVectorsThatCanBeAddedOneByOne) {
     EXPECT_EQ(load_le<std::uint32_t>(std::span(intx.body).subspan(12)), 0U);
 }
 
-TEST_F(RegionMessages, ReadWhatTheDeviceHolds) {
+TEST_F(RegionMessages, ReadReturnsDeviceBytes) {
     device_.bar[100] = std::byte{0xab};
     const Reply reply = call(Command::region_read, region_body(100, 0, 4));
     auto reader = reply.reader();
@@ -235,20 +235,20 @@ TEST_F(RegionMessages, ReadWhatTheDeviceHolds) {
                 ElementsAre(std::byte{0xab}, std::byte{0}, std::byte{0}, std::byte{0}));
 }
 
-TEST_F(RegionMessages, WriteToTheDevice) {
+TEST_F(RegionMessages, WriteReachesDevice) {
     const Reply reply = call(Command::region_write, region_body(8, 0, 3, bytes_of("abc")));
     EXPECT_EQ(reply.body, region_body(8, 0, 3));
     EXPECT_EQ(device_.bar[10], std::byte{'c'});
 }
 
-TEST_F(RegionMessages, MayBeAsLargeAsAMessageAllows) {
+TEST_F(RegionMessages, TransferBeyondMessageLimitRefused) {
     const Reply reply = call(Command::region_read, region_body(0, 0, limit::data_transfer));
     EXPECT_EQ(reply.body.size(), 16 + limit::data_transfer);
     EXPECT_EQ(error(Command::region_read, region_body(0, 0, limit::data_transfer + 1)), EINVAL);
     EXPECT_EQ(error(Command::region_read, region_body(0, 0, UINT32_MAX)), EINVAL);
 }
 
-TEST_F(RegionMessages, AreRefusedBeyondTheEndOfTheRegion) {
+TEST_F(RegionMessages, AccessBeyondRegionRefused) {
     EXPECT_EQ(error(Command::region_read, region_body(FakeDevice::bar_size - 4, 0, 4)), 0);
     EXPECT_EQ(error(Command::region_read, region_body(FakeDevice::bar_size - 4, 0, 5)), EINVAL);
     EXPECT_EQ(error(Command::region_read, region_body(FakeDevice::bar_size, 0, 1)), EINVAL);
@@ -257,29 +257,29 @@ TEST_F(RegionMessages, AreRefusedBeyondTheEndOfTheRegion) {
     EXPECT_EQ(error(Command::region_write, region_body(4095, 7, 2, Bytes(2))), EINVAL);
 }
 
-TEST_F(RegionMessages, AreRefusedForRegionsThatDoNotExist) {
+TEST_F(RegionMessages, UnknownRegionRefused) {
     EXPECT_EQ(error(Command::region_read, region_body(0, 1, 4)), EINVAL);
     EXPECT_EQ(error(Command::region_read, region_body(0, 9, 4)), EINVAL);
     EXPECT_EQ(error(Command::region_write, region_body(0, UINT32_MAX, 4, Bytes(4))), EINVAL);
 }
 
-TEST_F(RegionMessages, AreRefusedWithACountOfZero) {
+TEST_F(RegionMessages, ZeroCountRefused) {
     EXPECT_EQ(error(Command::region_read, region_body(0, 0, 0)), EINVAL);
     EXPECT_EQ(error(Command::region_write, region_body(0, 0, 0)), EINVAL);
 }
 
-TEST_F(RegionMessages, AreRefusedWhenCountAndDataDisagree) {
+TEST_F(RegionMessages, CountDifferentFromDataRefused) {
     EXPECT_EQ(error(Command::region_write, region_body(0, 0, 8, Bytes(4))), EINVAL);
     EXPECT_EQ(error(Command::region_write, region_body(0, 0, 2, Bytes(4))), EINVAL);
     EXPECT_EQ(device_.writes, 0);
 }
 
-TEST_F(RegionMessages, AreRefusedWhenTruncated) {
+TEST_F(RegionMessages, TruncatedMessageRefused) {
     EXPECT_EQ(error(Command::region_read, Bytes(15)), EINVAL);
     EXPECT_EQ(error(Command::region_write, Bytes(12)), EINVAL);
 }
 
-TEST_F(RegionMessages, PassOnTheDevicesError) {
+TEST_F(RegionMessages, DeviceErrorReturned) {
     device_.failure = EIO;
     EXPECT_EQ(error(Command::region_read, region_body(0, 0, 4)), EIO);
     EXPECT_EQ(error(Command::region_write, region_body(0, 0, 4, Bytes(4))), EIO);
@@ -294,7 +294,7 @@ Bytes multi_body(std::uint64_t claimed,
     return writer.take();
 }
 
-TEST_F(WriteMulti, CarriesOutEveryWriteInOrder) {
+TEST_F(WriteMulti, WritesExecutedInOrder) {
     EXPECT_EQ(error(Command::region_write_multi, multi_body(3, {{0, 8}, {16, 4}, {2, 1}})), 0);
     EXPECT_EQ(device_.writes, 3);
     EXPECT_EQ(device_.bar[7], std::byte{8});
@@ -310,14 +310,14 @@ TEST_F(WriteMulti, WrongWriteCountIsRefused) {
     EXPECT_EQ(error(Command::region_write_multi, Bytes(7)), EINVAL);
 }
 
-TEST_F(WriteMulti, StopsAtAWriteThatIsWrong) {
+TEST_F(WriteMulti, InvalidWriteEndsMessage) {
     EXPECT_EQ(error(Command::region_write_multi, multi_body(2, {{0, 9}, {16, 4}})), EINVAL);
     EXPECT_EQ(device_.writes, 0);
     EXPECT_EQ(error(Command::region_write_multi, multi_body(2, {{0, 8}, {UINT64_MAX, 4}})), EINVAL);
     EXPECT_EQ(device_.writes, 1);
 }
 
-TEST_F(DmaMessages, MapAndUnmapGuestMemory) {
+TEST_F(DmaMessages, MapAndUnmapSucceed) {
     const GuestMemory memory(8192);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0x10000, 8192), fds(memory.file())), 0);
     EXPECT_TRUE(device_.dma_space.write(0x10000, Bytes(8192)));
@@ -331,20 +331,20 @@ TEST_F(DmaMessages, DmaUnmapNotifiesDeviceFirst) {
     EXPECT_THAT(device_.unmappings, ElementsAre(Pair(0x10000, 8192)));
 }
 
-TEST_F(DmaMessages, MapWithoutADescriptorAsNotAccessible) {
+TEST_F(DmaMessages, MapWithoutDescriptorNotAccessible) {
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0xfffc0000, 0x40000, 0, 1)), 0);
     EXPECT_EQ(device_.dma_space.map_count(), 1U);
     Bytes out(4);
     EXPECT_FALSE(device_.dma_space.read(0xfffc0000, out));
 }
 
-TEST_F(DmaMessages, MapForReadingOnly) {
+TEST_F(DmaMessages, ReadOnlyMapRefusesWrite) {
     const GuestMemory memory(4096);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0, 4096, 0, 1), fds(memory.file())), 0);
     EXPECT_FALSE(device_.dma_space.write(0, Bytes(1)));
 }
 
-TEST_F(DmaMessages, AreRefusedWhenMalformed) {
+TEST_F(DmaMessages, MalformedMessageRefused) {
     const GuestMemory memory(4096);
     EXPECT_EQ(error(Command::dma_map, Bytes(31)), EINVAL);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0, 4096, 0, 4), fds(memory.file())), EINVAL);
@@ -355,26 +355,26 @@ TEST_F(DmaMessages, AreRefusedWhenMalformed) {
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
 }
 
-TEST_F(DmaMessages, PassOnWhatTheMapsSay) {
+TEST_F(DmaMessages, MapErrorReturned) {
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0, 4096)), 0);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(0, 4096)), EEXIST);
     EXPECT_EQ(error(Command::dma_map, dma_map_body(UINT64_MAX - 4095, 8192)), EINVAL);
     EXPECT_EQ(error(Command::dma_unmap, dma_unmap_body(UINT64_MAX, 2)), EINVAL);
 }
 
-TEST_F(DmaMessages, UnmapEverythingWhenAsked) {
+TEST_F(DmaMessages, UnmapAllRemovesAllMaps) {
     ASSERT_EQ(error(Command::dma_map, dma_map_body(0, 4096)), 0);
     ASSERT_EQ(error(Command::dma_map, dma_map_body(0x100000, 4096)), 0);
     EXPECT_EQ(error(Command::dma_unmap, dma_unmap_body(0, 0, dma_flag::unmap_all)), 0);
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
 }
 
-TEST_F(DmaMessages, DoNotOfferDirtyPages) {
+TEST_F(DmaMessages, DirtyBitmapUnsupported) {
     EXPECT_EQ(error(Command::dma_unmap, dma_unmap_body(0, 4096, dma_flag::unmap_dirty_bitmap)),
               ENOTSUP);
 }
 
-TEST_F(SetIrqs, FollowsTheSequenceOfAGuestThatEnablesMsix) {
+TEST_F(SetIrqs, GuestMsixSequenceAccepted) {
     // QEMU: enable with no descriptor, disable all, then vectors one by one as the guest takes
     // them.
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1)), 0);
@@ -402,13 +402,13 @@ TEST_F(SetIrqs, SetIrqsNotifiesDevice) {
     EXPECT_THAT(device_.irq_changes, ElementsAre(Pair(5, 2)));
 }
 
-TEST_F(SetIrqs, TakesAsManyDescriptorsAsAreAnnounced) {
+TEST_F(SetIrqs, MaximumDescriptorsAccepted) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, limit::message_fds),
                     eventfds(limit::message_fds)),
               0);
 }
 
-TEST_F(SetIrqs, RefusedWithTooManyDescriptors) {
+TEST_F(SetIrqs, DescriptorsBeyondLimitRefused) {
     const auto count = limit::message_fds + 1;
     EXPECT_EQ(error(Command::device_set_irqs,
                     irq_body(trigger_eventfd, 0, static_cast<std::uint32_t>(count)),
@@ -416,7 +416,7 @@ TEST_F(SetIrqs, RefusedWithTooManyDescriptors) {
               EINVAL);
 }
 
-TEST_F(SetIrqs, RefusedWhenDescriptorsAreMissing) {
+TEST_F(SetIrqs, DescriptorCountMismatchRefused) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 3), eventfds(2)),
               EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1), eventfds(2)),
@@ -425,20 +425,20 @@ TEST_F(SetIrqs, RefusedWhenDescriptorsAreMissing) {
     EXPECT_THAT(device_.irq_changes, IsEmpty());
 }
 
-TEST_F(SetIrqs, RefusedBeyondTheLastVector) {
+TEST_F(SetIrqs, VectorBeyondLastRefused) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 16, 1), eventfds(1)),
               EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, UINT32_MAX)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, UINT32_MAX, 2)), EINVAL);
 }
 
-TEST_F(SetIrqs, RefusedForDescriptorsThatAreNotEventfds) {
+TEST_F(SetIrqs, NonEventfdDescriptorRefused) {
     const GuestMemory memory(4096);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1), fds(memory.file())),
               EINVAL);
 }
 
-TEST_F(SetIrqs, RefusedWhenMalformed) {
+TEST_F(SetIrqs, MalformedMessageRefused) {
     EXPECT_EQ(error(Command::device_set_irqs, Bytes(19)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(0, 0, 0)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(0x40 | trigger_none, 0, 0)), EINVAL);
@@ -453,7 +453,7 @@ TEST_F(SetIrqs, RefusedWhenMalformed) {
               EINVAL);
 }
 
-TEST_F(SetIrqs, MasksAndUnmasks) {
+TEST_F(SetIrqs, MaskHoldsInterruptUntilUnmask) {
     const UniqueFd guest = make_eventfd();
     call(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1),
          fds(UniqueFd(::dup(guest.get()))));
@@ -469,7 +469,7 @@ TEST_F(SetIrqs, MasksAndUnmasks) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(SetIrqs, FiresVectorsForTheClient) {
+TEST_F(SetIrqs, TriggerFiresSelectedVectors) {
     const UniqueFd guest = make_eventfd();
     call(Command::device_set_irqs, irq_body(trigger_eventfd, 1, 1),
          fds(UniqueFd(::dup(guest.get()))));
@@ -481,14 +481,14 @@ TEST_F(SetIrqs, FiresVectorsForTheClient) {
     EXPECT_EQ(drain(guest), 2U);
 }
 
-TEST_F(SetIrqs, OtherKindsOnlyDisable) {
+TEST_F(SetIrqs, OtherIrqTypesOnlyDisable) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, 0, 0, {}, 0)), 0);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1, {}, 0)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, 0, 0, {}, 5)), EINVAL);
     EXPECT_THAT(device_.irq_changes, IsEmpty());
 }
 
-TEST_F(OtherMessages, EndWithTheSessionThatDropsAllTheClientLent) {
+TEST_F(OtherMessages, DestroyedSessionDropsMapsAndEventfds) {
     const GuestMemory memory(4096);
     ASSERT_EQ(error(Command::dma_map, dma_map_body(0, 4096), fds(memory.file())), 0);
     const UniqueFd guest = make_eventfd();
@@ -527,25 +527,25 @@ protected:
                      statistics_};
 };
 
-TEST_F(SessionLogTest, NamesTheMessageThatFailed) {
+TEST_F(SessionLogTest, FailedMessageNamed) {
     handle(Command::version, version_body());
     handle(Command::region_read, region_body(0, 8, 4));
     EXPECT_THAT(text_.str(), HasSubstr("REGION_READ (9) of 32 bytes failed: Invalid argument"));
 }
 
-TEST_F(SessionLogTest, NamesAPostedMessageThatFailed) {
+TEST_F(SessionLogTest, FailedPostedMessageNamed) {
     handle(Command::version, version_body());
     handle(Command::region_write, region_body(0, 8, 4, Bytes(4)), header_flag::no_reply);
     EXPECT_THAT(text_.str(), HasSubstr("failed: Invalid argument"));
     EXPECT_EQ(statistics_.errors_without_reply, 1U);
 }
 
-TEST_F(SessionLogTest, SaysWhyAVersionIsRefused) {
+TEST_F(SessionLogTest, RefusedVersionReasonLogged) {
     handle(Command::version, bytes_of("x"));
     EXPECT_THAT(text_.str(), HasSubstr("VERSION refused: a body of 1 bytes is too short"));
 }
 
-TEST_F(SessionLogTest, DoesNotGrowWithTheNumberOfBadMessages) {
+TEST_F(SessionLogTest, BadMessagesLogLimited) {
     for (int i = 0; i < 1000; ++i)
         handle(Command::region_read, {});
     EXPECT_GE(lines(), 1U);

@@ -31,12 +31,12 @@ TEST(ClientVersion, QemuVersionAccepted) {
               "");
 }
 
-TEST(ClientVersion, NeedsNoCapabilities) {
+TEST(ClientVersion, MissingCapabilitiesAccepted) {
     EXPECT_EQ(complaint({4, std::byte{0}}), "");
     EXPECT_EQ(complaint(version_body("{}")), "");
 }
 
-TEST(ClientVersion, MayHaveAnyMinorNumber) {
+TEST(ClientVersion, AnyMinorNumberAccepted) {
     EXPECT_EQ(complaint(WireWriter().put(std::uint16_t{0}).put(std::uint16_t{9}).take()), "");
 }
 
@@ -45,12 +45,12 @@ TEST(ClientVersion, ForeignMajorNumberRefused) {
                 HasSubstr("major version 7"));
 }
 
-TEST(ClientVersion, RefusedWhenTruncated) {
+TEST(ClientVersion, TruncatedMessageRefused) {
     EXPECT_THAT(complaint({}), HasSubstr("too short"));
     EXPECT_THAT(complaint({3, std::byte{0}}), HasSubstr("3 bytes is too short"));
 }
 
-TEST(ClientVersion, RefusedWithGarbageForCapabilities) {
+TEST(ClientVersion, InvalidCapabilitiesRefused) {
     EXPECT_THAT(complaint(version_body("{\"capabilities\":")), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body("\xff\xfe\x80")), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body("")), HasSubstr("not JSON"));
@@ -62,34 +62,34 @@ TEST(ClientVersion, RefusedWithGarbageForCapabilities) {
                 HasSubstr("pgsizes"));
 }
 
-TEST(ClientVersion, RefusedWithoutTerminatingNul) {
+TEST(ClientVersion, MissingNulRefused) {
     auto body = version_body("{}");
     body.pop_back();
     EXPECT_THAT(complaint(body), HasSubstr("NUL"));
 }
 
-TEST(ClientVersion, RefusedWhenDeeplyNestedTextIsNotComplete) {
+TEST(ClientVersion, TruncatedDeepNestingRefused) {
     EXPECT_THAT(complaint(version_body(std::string(60000, '['))), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body(std::string(70000, ' '))), HasSubstr("limit"));
 }
 
-TEST(ClientVersion, MayNestDeeply) {
+TEST(ClientVersion, DeepNestingAccepted) {
     const std::string deep = std::string(30000, '[') + std::string(30000, ']');
     EXPECT_EQ(complaint(version_body(R"({"x":)" + deep + "}")), "");
 }
 
-TEST(VersionReply, StatesCapabilitiesAsText) {
+TEST(VersionReply, CapabilitiesSerialized) {
     const auto text = reply_text(200);
     EXPECT_THAT(text, HasSubstr("\"max_msg_fds\":8"));
     EXPECT_THAT(text, HasSubstr("\"max_data_xfer_size\":1048576"));
     EXPECT_EQ(text.back(), '\0');
 }
 
-TEST(VersionReply, DoesNotOfferMultipleWritesInOneMessage) {
+TEST(VersionReply, WriteMultiNotOffered) {
     EXPECT_THAT(reply_text(1000), ::testing::Not(HasSubstr("write_multiple")));
 }
 
-TEST(VersionReply, NeverLongerThanTheRequest) {
+TEST(VersionReply, ReplyNeverLongerThanLimit) {
     for (std::size_t limit = 4; limit < 200; ++limit)
         EXPECT_LE(make_version_reply(limit).size(), limit);
 }

@@ -46,7 +46,7 @@ class ErrorCounters(unittest.TestCase):
             expected = {name: value + 1 for name, value in before.items()}
             rdma.until(lambda: self.counts(port, *before) == expected, f"{port.device} counts {expected}")
 
-    def test_key_that_does_not_exist(self) -> None:
+    def test_invalid_key_counted(self) -> None:
         self.there.post_receive(0)
         sender = self.counts(self.first, "req_remote_access_errors", "req_cqe_error")
         receiver = self.counts(self.second, "resp_remote_access_errors", "resp_cqe_flush_error", "resp_cqe_error")
@@ -54,7 +54,7 @@ class ErrorCounters(unittest.TestCase):
         self.assertEqual(self.status(self.there), enums.IBV_WC_WR_FLUSH_ERR)
         self.expect_one_more((self.first, sender), (self.second, receiver))
 
-    def test_message_that_is_too_long(self) -> None:
+    def test_message_too_long_counted(self) -> None:
         self.there.post_receive(0)
         sender = self.counts(self.first, "req_remote_invalid_request")
         receiver = self.counts(self.second, "resp_local_length_error")

@@ -28,23 +28,23 @@ class PingPong(unittest.TestCase):
     def test_short_messages(self) -> None:
         self.check(self.first, self.second, 64)
 
-    def test_messages_in_the_other_direction(self) -> None:
+    def test_messages_in_other_direction(self) -> None:
         self.check(self.second, self.first, 64)
 
-    def test_messages_whose_length_is_no_multiple_of_4(self) -> None:
+    def test_messages_of_unaligned_length(self) -> None:
         for size in (1, 2, 3, 1021):
             self.check(self.first, self.second, size)
 
-    def test_messages_as_long_as_the_mtu(self) -> None:
+    def test_messages_of_mtu_length(self) -> None:
         self.check(self.first, self.second, 4096)
 
-    def test_messages_with_a_global_route_header(self) -> None:
+    def test_messages_with_grh(self) -> None:
         self.check(self.first, self.second, 1024, "-g", 0)
 
     def test_completion_events(self) -> None:
         self.check(self.first, self.second, 1024, "-e")
 
-    def test_messages_within_a_device(self) -> None:
+    def test_messages_within_device(self) -> None:
         self.check(self.first, self.first, 2048)
 
 

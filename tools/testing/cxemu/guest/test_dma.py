@@ -33,14 +33,14 @@ class DirectMemoryAccess(unittest.TestCase):
         self.assertIn("link_layer:\t\tInfiniBand", rdma.run("ibv_devinfo", "-d", self.devices[0]))
 
     @unittest.skipIf(HAS_IOMMU, "the guest has an IOMMU")
-    def test_reaches_any_page_without_an_iommu(self) -> None:
+    def test_page_without_iommu_reached(self) -> None:
         rdma.until(lambda: self.page.memory[raw_hca.OWNER] & 1 == 0, "the command is answered")
         self.assertEqual(self.page.memory[raw_hca.OWNER], 0, "delivery status")
         self.assertEqual(self.page.memory[0x20], 0, "status of the command")
         self.assertFalse(self.hca.has_aborted)
 
     @unittest.skipUnless(HAS_IOMMU, "the guest has no IOMMU")
-    def test_page_that_nobody_has_mapped_is_not_read_and_the_abort_is_noted(self) -> None:
+    def test_unmapped_page_not_read_and_abort_noted(self) -> None:
         before = bytes(self.page.memory)
         rdma.until(lambda: self.hca.has_aborted, "the device notes a master abort")
         self.assertEqual(bytes(self.page.memory), before)

@@ -52,7 +52,7 @@ class PortEvents(unittest.TestCase):
     def await_state(self, state: str) -> None:
         rdma.until(lambda: self.port.state == state, f"{self.port} is {state}")
 
-    def test_cable_that_is_pulled_and_put_back(self) -> None:
+    def test_cable_pulled_and_plugged_raises_events(self) -> None:
         self.addCleanup(rdma.succeeds, "ibportstate", self.switch, self.switch_port, "enable")
         with watch(self.port) as events:
             rdma.ask("ibportstate", self.switch, self.switch_port, "disable")
@@ -62,7 +62,7 @@ class PortEvents(unittest.TestCase):
             events.await_events("PORT_ACTIVE")
             self.await_state("ACTIVE")
 
-    def test_subnet_manager_that_changes_everything(self) -> None:
+    def test_subnet_manager_changes_raise_events(self) -> None:
         """Devices of this kind have no event of its own for another subnet manager: its clients register again. The
         kernel keeps to itself that GIDs have changed, and reads them again."""
         lid, prefix = self.port.lid, self.prefix()

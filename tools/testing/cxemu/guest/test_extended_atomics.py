@@ -187,7 +187,7 @@ class ExtendedAtomics(unittest.TestCase):
             return values
         return [value & ~mask | new & mask for value, new, mask in zip(values, swapped, stored)]
 
-    def test_operand_that_is_not_aligned_is_refused(self) -> None:
+    def test_misaligned_operand_refused(self) -> None:
         status = self.here.post(MASKED_FETCH_ADD, bytes(32), 16, self.there.memory.buf + 8, self.there.memory.rkey)
         self.assertEqual(status, e.IBV_WC_REM_INV_REQ_ERR)
 

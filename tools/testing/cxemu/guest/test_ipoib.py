@@ -40,7 +40,7 @@ class Datagram(unittest.TestCase):
     def test_ping(self) -> None:
         self.check_ping(50, "10.9.0.2")
 
-    def test_ping_with_packets_of_every_kind_of_length(self) -> None:
+    def test_ping_of_many_packet_lengths(self) -> None:
         for size in (0, 1, 3, 700, 2016):
             # The pattern is checked by ping: it reports bytes that differ.
             text = self.check_ping(5, "-s", size, "-p", "a5", "10.9.0.2")
@@ -49,7 +49,7 @@ class Datagram(unittest.TestCase):
     def test_ping_with_fragments(self) -> None:
         self.check_ping(5, "-s", 20000, "10.9.0.2")
 
-    def test_ping_of_the_link_local_ipv6_address(self) -> None:
+    def test_ping_of_link_local_ipv6_address(self) -> None:
         text = rdma.run("ip", "-n", self.far_namespace, "-6", "address", "show", "dev", self.far_interface())
         found = re.search(r"inet6 (fe80[0-9a-f:]+)/64", text)
         self.assertIsNotNone(found, text)
@@ -57,7 +57,7 @@ class Datagram(unittest.TestCase):
         self.await_answer(address)
         self.check_ping(5, "-6", address)
 
-    def test_streams_of_tcp_arrive_whole(self) -> None:
+    def test_tcp_streams_complete(self) -> None:
         for direction in ([], ["--reverse"]):
             with rdma.background("ip", "netns", "exec", self.far_namespace, "iperf3", "-s", "-1") as server:
                 rdma.until(lambda: "LISTEN" in rdma.run("ip", "netns", "exec", self.far_namespace, "ss", "-ltn"),
@@ -84,14 +84,14 @@ class Datagram(unittest.TestCase):
 class Interface(unittest.TestCase):
     """What IPoIB makes of the port."""
 
-    def test_broadcast_group_has_a_forwarding_entry(self) -> None:
+    def test_broadcast_group_has_forwarding_entry(self) -> None:
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
             ipoib.await_carrier(port.interface)
         switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
         self.assertRegex(rdma.ask("ibroute", "-M", switch), r"(?m)^0xc000 ")
 
-    def test_is_in_datagram_mode_with_the_mtu_of_the_broadcast_group(self) -> None:
+    def test_mode_is_datagram_with_broadcast_mtu(self) -> None:
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
             ipoib.await_carrier(port.interface)

@@ -142,7 +142,7 @@ class LongMessages(unittest.TestCase):
         self.succeed(self.target, LONGEST)
         self.check()
 
-    def test_longer_message_fails(self) -> None:
+    def test_message_beyond_limit_fails(self) -> None:
         source, target = Side(self.source.port), Side(self.target.port)
         source.connect(target, enums.IBV_MTU_4096)
         target.connect(source, enums.IBV_MTU_4096)

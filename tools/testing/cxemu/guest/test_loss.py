@@ -120,19 +120,19 @@ class Transfer(unittest.TestCase):
             self.assertEqual(int.from_bytes(here.memory.read(8, here.bulk), "little"), 3 * number)
         self.assertEqual(int.from_bytes(there.memory.read(8, there.bulk), "little"), 3 * MESSAGES)
 
-    def test_reliable_connections_lose_nothing(self) -> None:
+    def test_rc_sends_with_loss_complete(self) -> None:
         self.for_each_pair(lambda first, second: self.check_sends("rc", first, second))
         for first, second in self.pairs:
             self.assertGreater(counter(second, "out_of_sequence"), 0, "the links were good")
             self.assertGreater(counter(first, "packet_seq_err"), 0)
 
-    def test_extended_reliable_connections_lose_nothing(self) -> None:
+    def test_xrc_sends_with_loss_complete(self) -> None:
         self.for_each_pair(lambda first, second: self.check_sends("xrc", first, second))
 
-    def test_memory_is_as_written_and_read(self) -> None:
+    def test_memory_with_loss_matches_writes_and_reads(self) -> None:
         self.for_each_pair(self.check_memory)
 
-    def test_atomic_operations_happen_once(self) -> None:
+    def test_atomics_with_loss_executed_once(self) -> None:
         self.for_each_pair(self.check_atomics)
 
     # --- UC and UD
@@ -167,12 +167,12 @@ class Transfer(unittest.TestCase):
             numbers.append(number)
         return numbers
 
-    def test_unreliable_connections_lose_whole_messages(self) -> None:
+    def test_uc_with_loss_drops_whole_messages(self) -> None:
         self.lost = 0
         self.for_each_pair(lambda first, second: self.check_unreliable("uc", 10_000, first, second))
         self.assertGreater(self.lost, 0, "the links were good")
 
-    def test_datagrams_are_lost_as_a_whole(self) -> None:
+    def test_ud_with_loss_drops_whole_messages(self) -> None:
         self.lost = 0
         self.for_each_pair(lambda first, second: self.check_unreliable("ud", 4096, first, second))
         self.assertGreater(self.lost, 0, "the links were good")

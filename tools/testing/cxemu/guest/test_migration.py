@@ -106,7 +106,7 @@ class Migration(unittest.TestCase):
         rdma.run("ibportstate", switch, switch_port, "disable")
         rdma.until(lambda: port.state == "DOWN", f"{port} is down")
 
-    def test_connection_survives_the_loss_of_its_path(self) -> None:
+    def test_path_lost_connection_migrates(self) -> None:
         self.here.load_alternate_path(self.there)
         self.there.load_alternate_path(self.here)
         self.send(self.here, self.there, b"1")
@@ -120,7 +120,7 @@ class Migration(unittest.TestCase):
             side.await_event(enums.IBV_EVENT_PATH_MIG)
             self.assertEqual(side.state(), (enums.IBV_MIG_MIGRATED, 2))
 
-    def test_software_can_have_it_too(self) -> None:
+    def test_software_request_migrates(self) -> None:
         self.here.load_alternate_path(self.there)
         self.there.load_alternate_path(self.here)
         self.send(self.here, self.there, b"1")

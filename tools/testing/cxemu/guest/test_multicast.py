@@ -13,7 +13,7 @@ import rdma
 class MulticastKey(unittest.TestCase):
     """mckey, the test program of librdmacm: one sender, three receivers."""
 
-    def test_three_receivers(self) -> None:
+    def test_three_receivers_get_messages(self) -> None:
         addresses = []
         for number, port in enumerate(rdma.ports()[:3]):
             addresses.append(f"10.8.{number}.1")

@@ -73,7 +73,7 @@ class ObjectEventTest(unittest.TestCase):
 
 
 class ObjectEvents(ObjectEventTest):
-    def test_connection_is_established_by_its_first_message(self) -> None:
+    def test_first_message_raises_comm_est(self) -> None:
         here, there = self.make_sides()
         here.connect(there)
         attributes = QPAttr(port_num=there.port.number, qp_state=enums.IBV_QPS_RTR)
@@ -85,14 +85,14 @@ class ObjectEvents(ObjectEventTest):
         self.send(here, there)
         self.assert_told(there, enums.IBV_EVENT_COMM_EST)
 
-    def test_receiver_whose_last_request_from_a_shared_queue_has_ended(self) -> None:
+    def test_last_srq_wqe_raises_last_wqe_reached(self) -> None:
         here, there = self.keep(verbs.Side(self.first, "rc")), self.keep(SharedReceiver(self.second))
         self.join(here, there)
         self.send(here, there)
         there.pair.modify(QPAttr(qp_state=enums.IBV_QPS_ERR), enums.IBV_QP_STATE)
         self.assert_told(there, enums.IBV_EVENT_QP_LAST_WQE_REACHED)
 
-    def test_shared_receive_queue_that_runs_low(self) -> None:
+    def test_srq_below_limit_raises_limit_reached(self) -> None:
         here, there = self.keep(verbs.Side(self.first, "rc")), self.keep(SharedReceiver(self.second))
         self.join(here, there)
         for slot in range(RECEIVES):
@@ -101,7 +101,7 @@ class ObjectEvents(ObjectEventTest):
         here.post(here.request(enums.IBV_WR_SEND, 0, 8), there)
         self.assert_told(there, enums.IBV_EVENT_SRQ_LIMIT_REACHED)
 
-    def test_responder_whose_key_is_not_accepted(self) -> None:
+    def test_invalid_key_raises_access_error(self) -> None:
         here, there = self.make_sides()
         self.join(here, there)
         request = here.request(enums.IBV_WR_RDMA_WRITE, 0, 8)
@@ -110,7 +110,7 @@ class ObjectEvents(ObjectEventTest):
         self.assert_told(there, enums.IBV_EVENT_QP_ACCESS_ERR)
         self.assertEqual(self.state(there), enums.IBV_QPS_ERR)
 
-    def test_responder_that_gets_a_request_it_does_not_allow(self) -> None:
+    def test_forbidden_request_raises_request_error(self) -> None:
         here, there = self.make_sides()
         self.join(here, there)
         request = here.request(enums.IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8)
@@ -122,7 +122,7 @@ class ObjectEvents(ObjectEventTest):
 class Overrun(ObjectEventTest):
     """A completion queue that is too small, which is a violation of the rules that the strict checker reports."""
 
-    def test_completion_queue_that_has_overrun(self) -> None:
+    def test_cq_overrun_raises_cq_error_and_qp_fatal(self) -> None:
         here, there = self.make_sides()
         small = CQ(here.context, 1)
         here.pair.close()

@@ -55,7 +55,7 @@ class Partitions(unittest.TestCase):
         self.addCleanup(agent.close)
         return agent
 
-    def test_datagram_and_its_answer_are_in_the_partition_of_the_request(self) -> None:
+    def test_mad_response_uses_pkey_of_request(self) -> None:
         agent = self.agent()
         for index in (0, index_of(self.near, SECOND), 0):
             with self.subTest(p_key_index=index):
@@ -64,7 +64,7 @@ class Partitions(unittest.TestCase):
                 self.assertEqual(answered, index)
                 self.assertEqual(answer[3], 0x81)  # GetResp
 
-    def test_datagram_with_a_p_key_that_is_not_valid_arrives_nowhere(self) -> None:
+    def test_mad_with_invalid_pkey_not_delivered(self) -> None:
         free = index_of(self.near, "0x0000")
         try:
             status, _, _ = self.agent().get(self.far.lid, CLASS_PORT_INFO, free, retries=1)
@@ -72,7 +72,7 @@ class Partitions(unittest.TestCase):
             return  # the driver does not even take it
         self.assertNotEqual(status, 0)
 
-    def test_connections_are_made_in_the_second_partition(self) -> None:
+    def test_connection_in_second_partition_established(self) -> None:
         """The datagrams of the connection manager have the P_Key of the connection."""
         rdma.run("modprobe", "-a", "ib_ipoib", "rdma_ucm")
         interfaces = []

@@ -220,7 +220,7 @@ class OfBothConnections(Patterns):
             self.target.complete()
             self.check(self.target, MARGIN + 1, data)
 
-    def test_lists_of_pieces_that_do_not_match(self) -> None:
+    def test_gather_and_scatter_lists_differ(self) -> None:
         for sizes, room in (((1, 2, 3), (4, 1, 1)), ((4095, 2, 4097), (1, 8192, 1)), ((70000, 1, 1), (3, 69998, 1))):
             total = sum(sizes)
             data = self.fill(self.source, MARGIN, total)

@@ -28,7 +28,7 @@ class PingPong(unittest.TestCase):
 class ReliableConnection(PingPong):
     """ibv_rc_pingpong -c"""
 
-    def test_sizes_around_the_mtu(self) -> None:
+    def test_sizes_around_mtu(self) -> None:
         for size in (1, 3, 1023, 1024, 1025):
             with self.subTest(size):
                 self.check("ibv_rc_pingpong", size, "-c", "-m", 1024)
@@ -44,16 +44,16 @@ class ReliableConnection(PingPong):
     def test_completion_events(self) -> None:
         self.check("ibv_rc_pingpong", 4096, "-c", "-e")
 
-    def test_interface_of_work_request_builders(self) -> None:
+    def test_work_request_builder_interface(self) -> None:
         self.check("ibv_rc_pingpong", 4096, "-c", "-N")
 
     def test_time_stamps(self) -> None:
         self.check("ibv_rc_pingpong", 1024, "-c", "-t")
 
-    def test_global_route_header(self) -> None:
+    def test_messages_with_grh(self) -> None:
         self.check("ibv_rc_pingpong", 5000, "-c", "-g", 0)
 
-    def test_within_a_device(self) -> None:
+    def test_messages_within_device(self) -> None:
         self.check("ibv_rc_pingpong", 5000, "-c", within=True)
 
 

@@ -18,24 +18,24 @@ class TwoPorts(unittest.TestCase):
         numbers = sorted(path.name for path in self.ports[0].directory.parent.glob("*"))
         self.assertEqual(numbers, ["1", "2"])
 
-    def test_both_are_active_with_lids_and_guids_of_their_own(self) -> None:
+    def test_ports_active_with_own_lids_and_guids(self) -> None:
         for port in self.ports:
             self.assertEqual(port.state, "ACTIVE", port)
         self.assertEqual(len({port.lid for port in self.ports} | {0}), 3)
         self.assertEqual(len({port.guid for port in self.ports}), 2)
 
-    def test_subnet_knows_one_node_with_two_links(self) -> None:
+    def test_subnet_has_one_node_with_two_links(self) -> None:
         text = rdma.run("ibnetdiscover")
         self.assertEqual(text.count("\nCa\t"), 1, text)
         self.assertIn("Ca\t2 ", text)
 
-    def test_agents_of_both_ports_answer(self) -> None:
+    def test_agents_of_both_ports_respond(self) -> None:
         for port in self.ports:
             for source in self.ports:
                 text = rdma.run("smpquery", "-C", source.device, "-P", source.number, "portinfo", port.lid, port.number)
                 self.assertRegex(text, rf"(?m)^Lid:\.*{port.lid}$")
 
-    def test_datagrams_go_from_port_to_port(self) -> None:
+    def test_datagrams_between_ports_arrive(self) -> None:
         for source, target in (self.ports, self.ports[::-1]):
             for output in rdma.exchange(["ibv_ud_pingpong", "-c", "-n", 100, "-s", 1024], source, target):
                 self.assertNotIn("invalid data", output)

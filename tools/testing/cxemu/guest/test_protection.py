@@ -73,12 +73,12 @@ class Protection(unittest.TestCase):
         (self.disk / "integrity/read_verify").write_text(str(int(checked_by_kernel)))
         rdma.run("dd", f"if=/dev/{self.disk.name}", f"of={data}", f"bs={block}", f"count={SIZE // block}", "iflag=direct")
 
-    def test_disk_is_protected_up_to_the_block_layer(self) -> None:
+    def test_disk_protected_up_to_block_layer(self) -> None:
         self.assertEqual((self.disk / "integrity/format").read_text().strip(), "T10-DIF-TYPE1-IP")
         modes = [path.read_text().strip() for path in self.disk.glob("device/scsi_disk/*/protection_mode")]
         self.assertEqual(modes, ["dix1"])
 
-    def test_signatures_of_the_device_and_of_the_kernel_agree(self) -> None:
+    def test_signatures_of_device_and_kernel_agree(self) -> None:
         """Without those of the kernel, the initiator's device adds them to what is sent and takes them out again."""
         source, copy = pathlib.Path("/tmp/written"), pathlib.Path("/tmp/read")  # noqa: S108
         generator = random.Random(2)  # noqa: S311

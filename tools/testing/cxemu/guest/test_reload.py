@@ -22,7 +22,7 @@ class Reload(unittest.TestCase):
         for device in self.devices:
             self.assertIn("link_layer:\t\tInfiniBand", rdma.run("ibv_devinfo", "-d", device))
 
-    def test_devices_come_back_after_the_driver_was_unloaded(self) -> None:
+    def test_driver_reloaded_devices_return(self) -> None:
         for turn in range(RELOADS):
             with self.subTest(turn):
                 rdma.run("modprobe", "-r", "mlx5_ib", "mlx5_core")
@@ -30,13 +30,13 @@ class Reload(unittest.TestCase):
                 rdma.run("modprobe", "-a", "mlx5_core", "mlx5_ib")
                 self.check_devices()
 
-    def test_devices_come_back_after_they_were_unbound(self) -> None:
+    def test_device_rebound_devices_return(self) -> None:
         for function in self.functions():
             (DRIVER / "unbind").write_text(function.name)
             (DRIVER / "bind").write_text(function.name)
         self.check_devices()
 
-    def test_devices_come_back_after_a_function_level_reset(self) -> None:
+    def test_flr_devices_return(self) -> None:
         for function in self.functions():
             (DRIVER / "unbind").write_text(function.name)
             self.assertIn("flr", (function / "reset_method").read_text())

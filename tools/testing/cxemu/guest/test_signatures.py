@@ -259,7 +259,7 @@ class Signatures(unittest.TestCase):
         self.plain.transfer(e.IBV_WR_RDMA_WRITE, block_size * count, self.signed.key.rkey)
         return expected
 
-    def test_signatures_in_memory_are_those_of_the_kernel(self) -> None:
+    def test_signatures_in_memory_match_kernel(self) -> None:
         for name, kind in KINDS.items():
             for block_size in BLOCK_SIZES:
                 with self.subTest(kind=name, block_size=block_size):
@@ -268,7 +268,7 @@ class Signatures(unittest.TestCase):
                     self.assertEqual(found[:-8], expected)
                     self.assertEqual(found[-8:], bytes(8), "nothing behind the last signature")
 
-    def test_right_signatures_are_taken_out(self) -> None:
+    def test_valid_signatures_stripped(self) -> None:
         for name, kind in KINDS.items():
             for block_size in BLOCK_SIZES:
                 with self.subTest(kind=name, block_size=block_size):
@@ -285,7 +285,7 @@ class Signatures(unittest.TestCase):
         blocks = [self.random.randbytes(block_size) for _ in range(5)]
         return b"".join(blocks), b"".join(block + kind.sign(index, block) for index, block in enumerate(blocks))
 
-    def test_signatures_on_the_wire_are_those_of_the_kernel(self) -> None:
+    def test_signatures_on_wire_match_kernel(self) -> None:
         for name, kind in KINDS.items():
             for block_size in BLOCK_SIZES:
                 with self.subTest(kind=name, block_size=block_size):
@@ -299,7 +299,7 @@ class Signatures(unittest.TestCase):
                     self.assertEqual(self.signed.memory.read(len(data) + 8, 0), data + bytes(8))
                     self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
 
-    def test_wrong_bits_on_the_wire_are_found_where_they_are(self) -> None:
+    def test_wrong_bits_on_wire_located(self) -> None:
         for name, kind in KINDS.items():
             with self.subTest(kind=name):
                 data, signed = self.blocks(kind, 512)
@@ -314,7 +314,7 @@ class Signatures(unittest.TestCase):
                     self.signed.error_of_key(), (dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD, (bad + 1) * stride - 1)
                 )
 
-    def test_signatures_of_memory_are_changed_into_those_of_the_wire(self) -> None:
+    def test_memory_signatures_converted_to_wire_signatures(self) -> None:
         """Both have signatures: of the same kind, or of another one."""
         for name, kind in KINDS.items():
             for other in (kind, KINDS["CRC-32C"], KINDS["T10-DIF, checksum"]):
@@ -334,7 +334,7 @@ class Signatures(unittest.TestCase):
                     self.assertEqual(self.signed.memory.read(len(signed), 0), signed)
                     self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
 
-    def test_escaped_blocks_are_not_checked(self) -> None:
+    def test_escaped_blocks_not_checked(self) -> None:
         """Of the application tag alone, or of both tags, as the description of the key wants it."""
         kind = KINDS["T10-DIF, CRC"]
         right, wrong = dve.MLX5DV_MKEY_NO_ERR, dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD
@@ -353,7 +353,7 @@ class Signatures(unittest.TestCase):
                     self.plain.transfer(e.IBV_WR_RDMA_READ, 512, self.signed.key.rkey)
                     self.assertEqual(self.signed.error_of_key()[0], result)
 
-    def test_each_wrong_bit_is_found_where_it_is(self) -> None:
+    def test_wrong_bit_in_memory_located(self) -> None:
         for name, kind in KINDS.items():
             for block_size in (512, 4160):
                 with self.subTest(kind=name, block_size=block_size):
@@ -369,7 +369,7 @@ class Signatures(unittest.TestCase):
                         (dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD, (bad + 1) * stride - 1),
                     )
 
-    def test_wrong_tags_are_told_apart(self) -> None:
+    def test_wrong_tags_distinguished(self) -> None:
         kind = KINDS["T10-DIF, CRC"]
         cases = {2: dve.MLX5DV_MKEY_SIG_BLOCK_BAD_APPTAG, 4: dve.MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG}
         for offset, error in cases.items():

@@ -121,7 +121,7 @@ class Managers(unittest.TestCase):
             rdma.run("ip", "link", "set", interface, "down")
         rdma.until(lambda: not members(), "no interface is a member")
 
-    def test_both_make_the_same_subnet_and_agree_on_the_master(self) -> None:
+    def test_both_make_equal_subnet_and_agree_on_master(self) -> None:
         rdma.succeeds("ibqueryerrors", "-k", "-K")  # links went down and up when the guest reset its devices
         embedded = self.master()
         self.assertNotIn(embedded, {port.guid for port in rdma.ports()})

@@ -130,7 +130,7 @@ class ProcessTest(unittest.TestCase):
     def connections(self, hca: str) -> int:
         return self.ask("stats")["ok"][hca]["session"]["connections"]
 
-    def test_ends_with_success_and_removes_its_sockets(self) -> None:
+    def test_signal_ends_process_and_removes_sockets(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.started("--control", str(self.directory / "control"), hcas=2) as process:
                 self.assertTrue((self.directory / "control").is_socket())
@@ -138,7 +138,7 @@ class ProcessTest(unittest.TestCase):
                 self.assertEqual(process.wait(PATIENCE), 0)
             self.assertEqual([path.name for path in self.directory.iterdir()], ["output"])
 
-    def test_names_what_is_wrong_with_its_options(self) -> None:
+    def test_invalid_option_named(self) -> None:
         for arguments, part in (
             ((), "--hca"),
             (("--frobnicate",), "--frobnicate"),
@@ -157,7 +157,7 @@ class ProcessTest(unittest.TestCase):
                 self.assertGreater(run.returncode, 0, "ended by a signal")
                 self.assertIn(part, run.stderr)
 
-    def test_leaves_a_socket_to_the_process_that_has_it(self) -> None:
+    def test_socket_in_use_refused(self) -> None:
         with self.started():
             run = subprocess.run(
                 [PROGRAM, "--hca", str(self.directory / "hca0")],
@@ -170,7 +170,7 @@ class ProcessTest(unittest.TestCase):
             self.assertIn("hca0", run.stderr)
             self.machine("hca0").map_memory()
 
-    def test_starts_again_after_it_was_killed(self) -> None:
+    def test_killed_process_starts_again(self) -> None:
         with self.started() as process:
             process.kill()
             process.wait()
@@ -179,7 +179,7 @@ class ProcessTest(unittest.TestCase):
             self.assertEqual(self.connections("hca0"), 0)
             self.machine("hca0").map_memory()
 
-    def test_prints_statistics_at_a_signal_and_at_the_end(self) -> None:
+    def test_statistics_printed_at_signal_and_exit(self) -> None:
         with self.started() as process:
             process.send_signal(signal.SIGUSR1)
             text = self.wait_for("the statistics", lambda: "violations:" in self.output.read_text())
@@ -187,12 +187,12 @@ class ProcessTest(unittest.TestCase):
             self.assertIn('"command_queue"', self.output.read_text())
         self.assertEqual(self.output.read_text().count("violations: 0"), 2)
 
-    def test_answers_at_the_control_socket(self) -> None:
+    def test_control_socket_responds(self) -> None:
         with self.started("--control", str(self.directory / "control"), hcas=2):
             self.assertEqual(sorted(self.ask("stats")["ok"]), ["hca0", "hca1"])
             self.assertIn("error", self.ask("frobnicate"))
 
-    def test_writes_its_files(self) -> None:
+    def test_output_files_written(self) -> None:
         files = {name: self.directory / name for name in ("pcap", "log", "violations")}
         arguments = [text for name, path in files.items() for text in (f"--{name}", str(path))]
         with self.started(*arguments):
@@ -204,7 +204,7 @@ class ProcessTest(unittest.TestCase):
             self.wait_for("the log", lambda: "virtual machine gone" in files["log"].read_text())
         self.assertEqual(files["violations"].read_text(), "")
 
-    def test_serves_several_machines_that_come_and_go(self) -> None:
+    def test_successive_machines_served(self) -> None:
         with self.started("--control", str(self.directory / "control"), hcas=2):
             other = self.machine("hca1")
             other.map_memory()
@@ -216,7 +216,7 @@ class ProcessTest(unittest.TestCase):
             config = other.call(REGION_READ, struct.pack("<QII", 0, 7, 4))
             self.assertEqual(config[16:], bytes.fromhex("b3151710"))
 
-    def test_holds_no_more_after_hundreds_of_machines(self) -> None:
+    def test_hundreds_of_machines_leak_nothing(self) -> None:
         def held() -> tuple[int, int]:
             descriptors = len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir()))
             maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text(encoding="ascii")

@@ -103,6 +103,6 @@ static int run_refuse(struct kverbs_report *report, const struct kverbs_settings
 
 const struct kverbs_case kverbs_address_cases[] = {
 	{ "address_changed", run_change },
-	{ "address_with_impossible_rate", run_refuse },
+	{ "address_invalid_rate_refused", run_refuse },
 	{}
 };

@@ -150,8 +150,8 @@ static int run_overrun(struct kverbs_report *report, const struct kverbs_setting
 }
 
 const struct kverbs_case kverbs_cq_cases[] = {
-	{ "completions_together", run_moderation },
+	{ "completions_coalesced", run_moderation },
 	{ "completion_queue_overrun", run_overrun },
-	{ "completions_peeked_at", run_peek },
+	{ "completions_peeked", run_peek },
 	{}
 };

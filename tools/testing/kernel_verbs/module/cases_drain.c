@@ -267,7 +267,7 @@ const struct kverbs_case kverbs_drain_cases[] = {
 	{ "drain_rc", run_rc },
 	{ "drain_uc", run_uc },
 	{ "drain_ud", run_ud },
-	{ "drain_waits_for_the_peer", run_waits },
+	{ "drain_waits_for_peer", run_waits },
 	{ "drain_and_flush", run_flushes },
 	{ "drain_and_reconnect", run_forgotten },
 	{ "drain_and_change", run_changes },

@@ -387,10 +387,10 @@ static int run_srq_limit(struct kverbs_report *report, const struct kverbs_setti
 
 const struct kverbs_case kverbs_error_cases[] = {
 	{ "message_too_long", run_too_long },
-	{ "receiver_with_wrong_key", run_wrong_receiver },
-	{ "sender_with_wrong_key", run_wrong_sender },
-	{ "no_receive_request", run_no_receive },
-	{ "late_receive_request", run_late_receive },
+	{ "receive_key_invalid", run_wrong_receiver },
+	{ "send_key_invalid", run_wrong_sender },
+	{ "receive_missing", run_no_receive },
+	{ "receive_posted_late", run_late_receive },
 	{ "silent_peer", run_silent },
 	{ "flushed", run_flushed },
 	{ "reset_and_reconnected", run_reset },

@@ -247,6 +247,6 @@ const struct kverbs_case kverbs_key_cases[] = {
 	{ "key_access", run_access },
 	{ "key_validity", run_validity },
 	{ "key_registered_twice", run_twice },
-	{ "key_of_pieces", run_pieces },
+	{ "key_of_several_sges", run_pieces },
 	{}
 };

@@ -766,10 +766,10 @@ static int run_reset(struct kverbs_report *report, const struct kverbs_settings 
 }
 
 const struct kverbs_case kverbs_signature_cases[] = {
-	{ "signatures_of_all_forms", run_forms },
-	{ "signatures_of_blocks_of_4048", run_4048 },
+	{ "signatures_all_forms", run_forms },
+	{ "signatures_4048_byte_blocks", run_4048 },
 	{ "signatures_with_faults", run_faults },
-	{ "signatures_not_to_be_checked", run_unchecked_parts },
+	{ "signatures_parts_unchecked", run_unchecked_parts },
 	{ "signatures_registered_unchecked", run_unchecked },
 	{ "signatures_registered_twice", run_twice },
 	{ "signatures_flushed", run_flushed },

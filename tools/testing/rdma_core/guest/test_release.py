@@ -29,7 +29,7 @@ def attributes(text: str) -> dict[tuple[str, str], str]:
 
 
 class Libraries(unittest.TestCase):
-    def test_programs_use_those_of_the_release(self) -> None:
+    def test_programs_use_libraries_of_release(self) -> None:
         name = f"libmlx5.so.1.*.{VERSION}"
         with rdma.background("ibv_rc_pingpong", "-d", rdma.devices()[0], "-p", next(rdma.TCP_PORTS)) as server:
             rdma.until(lambda: any(path.match(name) for path in libraries(server.pid)), f"a program uses {name}")
@@ -40,7 +40,7 @@ class Libraries(unittest.TestCase):
 class Attributes(unittest.TestCase):
     """What this release and the guest's own know alike of a device is the same."""
 
-    def test_each_device_is_what_it_is(self) -> None:
+    def test_attributes_match_older_library(self) -> None:
         found, own = attributes(rdma.run("ibv_devinfo", "-v")), attributes(rdma.run(OWN, "-v"))
         both = found.keys() & own.keys()
         self.assertEqual({key: found[key] for key in both}, {key: own[key] for key in both})

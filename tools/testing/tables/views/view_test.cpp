@@ -61,14 +61,14 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-TEST(View, WritesNumbersWithTheHighestByteFirst) {
+TEST(View, NumberStoredBigEndian) {
     Memory memory(0x20);
     memory.view().set<"number">(0x0123456789abcdef);
     EXPECT_EQ(memory.number(0, 8), 0x0123456789abcdefU);
     EXPECT_EQ(memory.view().get<"number">(), 0x0123456789abcdefU);
 }
 
-TEST(View, LeavesTheBitsBesideAFieldAlone) {
+TEST(View, BitsBesideFieldUnchanged) {
     Memory ones(0x20, 0xff);
     ones.view().set<"leaf.middle">(0);
     EXPECT_EQ(ones.number(0x10, 4), 0xf000001fU);
@@ -80,7 +80,7 @@ TEST(View, LeavesTheBitsBesideAFieldAlone) {
     EXPECT_EQ(zeros.number(0x14, 4), 0U);
 }
 
-TEST(View, ReadsBackEveryBitOfAFieldThatCrossesBytes) {
+TEST(View, FieldAcrossBytesRoundTrips) {
     Memory memory(0x20);
     for (std::uint32_t bit = 0; bit < 23; ++bit) {
         memory.view().set<"leaf.middle">(1U << bit);
@@ -89,7 +89,7 @@ TEST(View, ReadsBackEveryBitOfAFieldThatCrossesBytes) {
     }
 }
 
-TEST(View, ReachesElementsOfArrays) {
+TEST(View, ArrayElementsAccessible) {
     Memory memory(0x20);
     memory.view().set_at<"small">(0, 0x1234);
     memory.view().set_at<"small">(1, 0xabcd);
@@ -97,34 +97,34 @@ TEST(View, ReachesElementsOfArrays) {
     EXPECT_EQ(memory.view().get_at<"small">(1), 0xabcdU);
 }
 
-TEST(View, GivesTheBytesOfAByteField) {
+TEST(View, ByteFieldReturnsBytes) {
     Memory memory(0x20);
     std::ranges::fill(memory.view().bytes<"text">(), std::byte{0x5a});
     EXPECT_EQ(memory.number(0x8, 0xc), 0x5a5a5a5aULL << 32);
     EXPECT_EQ(memory.view().bytes<"text">().size(), 4U);
 }
 
-TEST(View, DescendsIntoNestedStructuresByPathAndByView) {
+TEST(View, NestedStructureAccessibleByPathAndView) {
     Memory memory(0x20);
     memory.view().set<"leaf.high">(0xa);
     EXPECT_EQ((memory.view().nested<"leaf", leaf>().get<"high">()), 0xaU);
     EXPECT_EQ(memory.at(0x10), 0xa0);
 }
 
-TEST(View, ReachesElementsOfStructureArrays) {
+TEST(View, StructureArrayElementsAccessible) {
     Memory memory(0x20);
     memory.view().nested<"leaves", leaf>(1).set<"low">(0x1f);
     EXPECT_EQ(memory.number(0x14, 8), 0x1fU);
 }
 
-TEST(View, SeesTheSamePlaceThroughEachAlternative) {
+TEST(View, UnionAlternativesShareBits) {
     Memory memory(0x20);
     memory.view().set<"body.other_leaf.whole">(0xf0000001);
     EXPECT_EQ(memory.view().get<"body.leaf.high">(), 0xfU);
     EXPECT_EQ(memory.view().get<"body.leaf.low">(), 1U);
 }
 
-TEST(View, ReachesAListBehindTheFixedPart) {
+TEST(View, TrailingListAccessible) {
     Memory memory(0x20 + 3 * 8);
     memory.view().set_at<"numbers">(2, 0x1122334455667788);
     EXPECT_EQ(memory.number(0x30, 8), 0x1122334455667788U);
@@ -132,7 +132,7 @@ TEST(View, ReachesAListBehindTheFixedPart) {
     EXPECT_EQ(memory.view().bytes<"numbers">().size(), 3U * 8);
 }
 
-TEST(View, ReadsConstMemory) {
+TEST(View, ConstMemoryReadable) {
     const std::array<std::byte, 4> memory{std::byte{0xa0}, std::byte{0}, std::byte{0},
                                           std::byte{0x11}};
     const ConstView<leaf> view{memory};
@@ -140,7 +140,7 @@ TEST(View, ReadsConstMemory) {
     EXPECT_EQ(view.get<"low">(), 0x11U);
 }
 
-TEST(View, WorksAtCompileTime) {
+TEST(View, AccessWorksAtCompileTime) {
     constexpr std::uint64_t read = [] {
         std::array<std::byte, 4> memory{};
         const View<leaf> view{memory};
@@ -151,33 +151,33 @@ TEST(View, WorksAtCompileTime) {
     SUCCEED();
 }
 
-TEST(ViewDeathTest, RefusesAValueThatDoesNotFit) {
+TEST(ViewDeathTest, OversizedValueAborts) {
     Memory memory(0x20);
     EXPECT_DEATH(memory.view().set<"leaf.high">(0x10), "value <=");
 }
 
-TEST(ViewDeathTest, RefusesAnIndexBeyondTheArray) {
+TEST(ViewDeathTest, IndexBeyondArrayAborts) {
     Memory memory(0x20);
     EXPECT_DEATH(memory.view().set_at<"small">(2, 0), "index <");
 }
 
-TEST(ViewDeathTest, RefusesAnElementBehindTheMemory) {
+TEST(ViewDeathTest, ElementBeyondMemoryAborts) {
     Memory memory(0x20 + 8);
     EXPECT_DEATH((void)memory.view().get_at<"numbers">(1), "memory_.size");
 }
 
-TEST(ViewDeathTest, RefusesMemoryThatIsTooSmall) {
+TEST(ViewDeathTest, MemoryTooSmallAborts) {
     Memory memory(0x1c);
     EXPECT_DEATH((void)memory.view(), "memory.size");
 }
 
-TEST(Names, AreFoundForValues) {
+TEST(Names, NameFoundForValue) {
     EXPECT_EQ(name_of(command_status, 0x3), "bad_parameter");
     EXPECT_EQ(name_of(command_status, 0xee), "");
     EXPECT_EQ((value<command_status, "bad_parameter">), 0x3U);
 }
 
-TEST(Tables, PlaceAFieldOfANestedContextWhereTheInterfaceHasIt) {
+TEST(Tables, NestedContextFieldAtInterfaceOffset) {
     std::array<std::byte, create_qp_in.size> memory{};
     const View<create_qp_in> view{memory};
     view.set<"qpc.primary_address_path.rlid">(0xbeef);

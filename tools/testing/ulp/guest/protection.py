@@ -99,7 +99,7 @@ class Protected(ulp.Protocol):
         with self.connection() as disk, left_to_the_hca(disk):
             disks.verify(disk, "64k", size="1m")
 
-    def test_inserted_by_hca_is_right(self) -> None:
+    def test_signatures_inserted_by_hca_match_kernel(self) -> None:
         data = random.Random(1).randbytes(SIZE)  # noqa: S311
         with self.connection() as disk:
             with left_to_the_hca(disk):
@@ -112,7 +112,7 @@ class Protected(ulp.Protocol):
     def assert_not_written(self, disk: str, before: bytes) -> None:
         """What was there has stayed, where the target sees that the block is bad."""
 
-    def test_block_that_goes_bad_is_reported_to_who_writes(self) -> None:
+    def test_bad_written_block_reported_to_writer(self) -> None:
         before, data = bytes(SIZE), b"x" * SIZE
         with self.connection() as disk:
             write(disk, before)

@@ -36,24 +36,24 @@ class ClientsHca:
         self.fault()
         removable.come_back(self.hca)
 
-    def test_nvme_ends_with_its_hca(self) -> None:
+    def test_nvme_without_hca_ends(self) -> None:
         with nvme.target(disks.in_memory(0)):
             self.check_disk(nvme_disk, self.go_and_come_back, resumes=False)
 
-    def test_iser_logs_in_again_and_goes_on(self) -> None:
+    def test_iser_without_hca_resumes(self) -> None:
         with iser.target(disks.in_memory(1)):
             self.check_disk(iser_disk, self.go_and_come_back, resumes=True)
 
-    def test_srp_ends_with_its_hca(self) -> None:
+    def test_srp_without_hca_ends(self) -> None:
         with srp.target(disks.in_memory(2), wire.client_guid()):
             gid = srp.gid(wire.ends()[0].device)
             self.check_disk(lambda: srp_disk(gid), self.go_and_come_back, resumes=False)
 
-    def test_nfs_connects_again_and_goes_on(self) -> None:
+    def test_nfs_without_hca_resumes(self) -> None:
         with nfs.server(disks.in_memory(3)):
             self.check_disk(nfs_file, self.go_and_come_back, resumes=True)
 
-    def test_rds_connects_again_and_delivers_everything(self) -> None:
+    def test_rds_without_hca_resumes(self) -> None:
         with test_rds.serve():
             load = rds_streams(500)
             self.go_and_come_back()
@@ -61,7 +61,7 @@ class ClientsHca:
             self.assertEqual(status, 0, output)
 
     @ulp.IB_ONLY
-    def test_tcp_over_ipoib_goes_on(self) -> None:
+    def test_tcp_over_ipoib_without_hca_resumes(self) -> None:
         with rdma.background("iperf3", "-s", "-p", IPERF_PORT, "-B", wire.SERVER) as server:
             rdma.await_listener(IPERF_PORT, server)
             # A server waits for what it expects in bytes, not for what it expects in seconds.
@@ -95,7 +95,7 @@ class Replugging(ClientsHca, Faulty):
     def fault(self) -> None:
         self.hca.is_pulled_and_plugged_in_again()
 
-    def test_iser_logs_in_again_and_goes_on(self) -> None:
+    def test_iser_without_hca_resumes(self) -> None:
         """The session makes a connection again over the HCA that is plugged in, but cannot be ended any more."""
         with iser.target(disks.in_memory(1)):
             with iser.lasting_connection() as path:

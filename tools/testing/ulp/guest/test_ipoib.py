@@ -68,7 +68,7 @@ class Traffic(Hosts):
     mode = "datagram"
     mtu = 2044
 
-    def test_ping_with_packets_of_every_kind_of_length(self) -> None:
+    def test_ping_of_many_packet_lengths(self) -> None:
         for size in (0, 1, 700, self.mtu - 28, self.mtu - 27, 60000):
             # Ends when five answers are there.
             text = self.near.run("ping", "-n", "-A", "-w", 120, "-c", 5, "-s", size, "-p", "a5", FAR)
@@ -76,14 +76,14 @@ class Traffic(Hosts):
                 self.assertTrue(ipoib.are_answered(text, 5), text)
             self.assertNotIn("wrong data byte", text)
 
-    def test_packets_up_to_the_mtu_need_no_fragments(self) -> None:
+    def test_packets_up_to_mtu_not_fragmented(self) -> None:
         self.near.run("ping", "-n", "-M", "do", "-i", "0.02", "-c", 3, "-s", self.mtu - 28, FAR)
 
-    def test_link_local_ipv6_addresses(self) -> None:
+    def test_link_local_ipv6_address_responds(self) -> None:
         address = peer.call(self.far.link_local_address)
         self.await_answer(f"{address}%{self.near.interface}")
 
-    def test_tcp_streams_arrive_in_both_directions(self) -> None:
+    def test_tcp_streams_in_both_directions_complete(self) -> None:
         # More than the socket of the sender keeps, however long it takes: the first packets may be lost.
         for direction in ([], ["--reverse"]):
             with self.streaming("-n", "8M", *direction) as client:
@@ -91,18 +91,18 @@ class Traffic(Hosts):
             self.assertGreater(received["bytes"], 100_000)
             print(f"\n    {self.mode} mode: {received['bits_per_second'] / 8e6:.1f} MB/s", flush=True)
 
-    def test_bytes_that_come_back_over_tcp_are_those_that_were_sent(self) -> None:
+    def test_tcp_echo_returns_sent_bytes(self) -> None:
         for length in (1, (1 << 20 if ulp.LOSS else 4 << 20) + 37):
             with self.subTest(length), peer.holding(self.far.answering, FAR) as server:
                 self.near.run(ip_hosts.TRAFFIC, "send", FAR, ip_hosts.ANSWER_PORT, length)
                 server.finish()
 
-    def test_multicast_messages_reach_those_who_have_joined(self) -> None:
+    def test_multicast_messages_reach_members(self) -> None:
         with (peer.holding(self.far.joined, FAR, GROUP, GROUP_PORT, MESSAGES) as receiver,
               self.near.background(ip_hosts.TRAFFIC, "multicast", NEAR, GROUP, GROUP_PORT, MESSAGES)):
             self.assertIn(f"{MESSAGES} messages are right", receiver.finish())
 
-    def test_interface_that_goes_down_and_up_again(self) -> None:
+    def test_interface_down_and_up_responds(self) -> None:
         for _ in range(10 if ulp.WHOLE else 2):
             for name, restart in (("far", lambda: peer.call(self.far.restart_interface)),
                                   ("near", self.near.restart_interface)):
@@ -127,13 +127,13 @@ class Traffic(Hosts):
             yield
             self.assertGreaterEqual(self.received(client)["bytes"], 2 << 20)
 
-    def test_link_that_goes_down_and_up_under_traffic(self) -> None:
+    def test_link_down_and_up_under_traffic_responds(self) -> None:
         with self.stream():
             for _ in range(10 if ulp.WHOLE else 2):
                 self.flap()
         self.await_answer(FAR)
 
-    def test_subnet_manager_that_starts_anew_under_traffic(self) -> None:
+    def test_subnet_manager_restarted_under_traffic_responds(self) -> None:
         peer.call(subnet_manager.take_over)
         with self.stream():
             peer.call(subnet_manager.end)
@@ -170,7 +170,7 @@ class PathMtu(Hosts, unittest.TestCase):
         cls.addClassCleanup(cls.near.run, "ip", "route", "delete", BEYOND)
         cls.await_answer(BEYOND)
 
-    def test_longer_packets_are_refused_until_they_fit(self) -> None:
+    def test_packets_beyond_path_mtu_refused(self) -> None:
         def is_known() -> bool:
             ping = ("ping", "-n", "-M", "do", "-c", 1, "-W", 1, "-s", 60000)
             self.near.succeeds(*ping, BEYOND)
@@ -193,7 +193,7 @@ class PacketUnderWay(Hosts, unittest.TestCase):
         cls.addClassCleanup(unload)
         super().setUpClass()
 
-    def test_module_unloaded_when_the_connection_has_ended(self) -> None:
+    def test_module_unloaded_after_connection_ends(self) -> None:
         rule = "packet drop service=rc times=1 direction=out @hca1"
         control("fault", rule)
         # The only one: another one behind it would be answered, which ends the wait.
@@ -205,7 +205,7 @@ class PacketUnderWay(Hosts, unittest.TestCase):
 
 @ulp.IB_ONLY
 class Unloading(unittest.TestCase):
-    def test_module_with_interfaces_that_run(self) -> None:
+    def test_module_unloaded_with_running_interfaces(self) -> None:
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
         peer.call(unload)

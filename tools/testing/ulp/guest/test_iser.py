@@ -18,18 +18,18 @@ def unload() -> None:
 
 
 class Disk(ulp.Protocol):
-    def test_blocks_of_every_size(self) -> None:
+    def test_blocks_of_all_sizes_verified(self) -> None:
         with iser.connection() as (disk,):
             for block in ("4k", "64k", "256k", "1m"):
                 with self.subTest(block):
                     disks.verify(disk, block)
 
-    def test_several_sessions(self) -> None:
+    def test_several_sessions_verified(self) -> None:
         with iser.connection(sessions=3) as found:
             for disk in found:
                 disks.verify(disk, "16k", size="1m")
 
-    def test_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_files(self) -> None:
         with iser.connection() as (disk,), disks.mounted(disk, "/mnt/iser") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)

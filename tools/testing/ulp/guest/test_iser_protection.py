@@ -33,7 +33,7 @@ class Disk(protection.Protected):
         with iser.connection() as (disk,):
             yield disk
 
-    def test_block_that_goes_bad_is_reported_to_who_reads(self) -> None:
+    def test_bad_read_block_reported_to_reader(self) -> None:
         good = b"y" * protection.SIZE
         with self.connection() as disk:
             protection.write(disk, good)

@@ -40,7 +40,7 @@ class TwoHcas(Faulty):
         return [int((disks.BLOCKS / path.removeprefix("/dev/") / "stat").read_text().split()[4])
                 for path in self.paths.values()]
 
-    def test_io_goes_on_when_one_hca_is_pulled_and_plugged_in_again(self) -> None:
+    def test_one_hca_pulled_and_plugged_io_continues(self) -> None:
         for hca in self.hcas:
             with self.subTest(hca.device):
                 load = writes(self.disk)
@@ -53,7 +53,7 @@ class TwoHcas(Faulty):
                 multipath.use(list(self.paths.values()))
                 self.test_both_paths_carry_requests()
 
-    def test_io_goes_on_when_one_cable_is_pulled_and_plugged_in_again(self) -> None:
+    def test_one_cable_pulled_and_plugged_io_continues(self) -> None:
         srp.reconnect_every(seconds=5)
         for hca in self.hcas:
             with self.subTest(hca.device):

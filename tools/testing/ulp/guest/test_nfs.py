@@ -27,17 +27,17 @@ class Files(ulp.Protocol):
     def test_mount_uses_rdma(self) -> None:
         self.assertIn("proto=rdma", pathlib.Path("/proc/mounts").read_text())
 
-    def test_files_of_any_length(self) -> None:
+    def test_files_of_many_lengths_verified(self) -> None:
         written = self.files.write_files(20, 1 << 19)
         self.assertEqual(self.files.digests(), written)
 
-    def test_server_has_what_the_client_wrote(self) -> None:
+    def test_server_files_match_client_writes(self) -> None:
         written = self.files.write_files(5, 1 << 20, seed=2)
         rdma.run("sync", "-f", self.files.directory)
         served = peer.call(disks.FileSystem(pathlib.Path(nfs.EXPORTED)).digests)
         self.assertEqual({name: served[name] for name in written}, written)
 
-    def test_random_writes_are_verified(self) -> None:
+    def test_random_writes_verified(self) -> None:
         for block in ("4k", "64k", "1m"):
             with self.subTest(block):
                 disks.verify(str(self.files.directory / "random"), block)

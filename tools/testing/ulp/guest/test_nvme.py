@@ -25,24 +25,24 @@ def shared_receive_queues() -> str:
 
 
 class Disk(ulp.Protocol):
-    def test_blocks_of_every_size(self) -> None:
+    def test_blocks_of_all_sizes_verified(self) -> None:
         with nvme.connection() as disk:
             for block in ("512", "4k", "64k", "256k", "1m"):
                 with self.subTest(block):
                     disks.verify(disk, block)
 
-    def test_several_queues(self) -> None:
+    def test_several_queues_verified(self) -> None:
         for queues in (1, 4 if ulp.WHOLE else 2):
             with self.subTest(queues), nvme.connection(queues) as disk:
                 disks.fio(disk, "--rw=randwrite", "--bs=16k", "--iodepth=8", "--numjobs=4", "--offset_increment=4m",
                           "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0")
 
-    def test_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_files(self) -> None:
         with nvme.connection() as disk, disks.mounted(disk, "/mnt/nvme") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)
 
-    def test_many_connections_one_after_the_other(self) -> None:
+    def test_successive_connections_verified(self) -> None:
         for _ in range(20 if ulp.WHOLE else 3):
             with nvme.connection() as disk:
                 disks.verify(disk, "4k", size="64k")
@@ -57,7 +57,7 @@ class SharedReceives(ulp.Protocol):
         peer.call(rdma.run, "modprobe", "nvmet_rdma", "use_srq=1")
         super().setUpClass()
 
-    def test_several_queues(self) -> None:
+    def test_several_queues_verified(self) -> None:
         with nvme.connection(2) as disk:
             self.assertIn("nvmet", peer.call(shared_receive_queues))
             for block in ("4k", "64k"):

@@ -24,12 +24,12 @@ class Files(ulp.Protocol):
         self.enterContext(peer.holding(p9.server))
         self.files = self.enterContext(p9.mounted())
 
-    def test_files_of_any_length(self) -> None:
+    def test_files_of_many_lengths_verified(self) -> None:
         written = self.files.write_files(20, 1 << 18)
         self.assertEqual(self.files.digests(), written)
         self.assertEqual(peer.call(disks.FileSystem(pathlib.Path(p9.SERVED)).digests), written)
 
-    def test_random_writes_are_verified(self) -> None:
+    def test_random_writes_verified(self) -> None:
         for block in ("4k", "64k", "1m"):
             with self.subTest(block):
                 disks.verify(str(self.files.directory / "random"), block, size="1m")

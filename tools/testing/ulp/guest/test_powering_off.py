@@ -36,7 +36,7 @@ def use_for_ever(writer: int) -> None:
 
 
 class InTheMiddle(unittest.TestCase):
-    def test_iser_nvme_and_rds_are_in_use(self) -> None:
+    def test_iser_nvme_and_rds_in_use_at_power_off(self) -> None:
         wire.ends()
         reader, writer = os.pipe()
         if os.fork() == 0:

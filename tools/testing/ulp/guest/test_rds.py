@@ -58,16 +58,16 @@ class Messages(Rds):
         print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
                                 "--count", count, "--size", size).strip(), flush=True)
 
-    def test_kernel_answers_pings(self) -> None:
+    def test_kernel_responds_to_pings(self) -> None:
         pinging = rds.Socket(wire.CLIENT, next(PORTS), (wire.SERVER, 1))
         self.addCleanup(pinging.close)
         for _ in range(10):
             pinging.ping()
 
-    def test_round_trips(self) -> None:
+    def test_round_trips_complete(self) -> None:
         self.exercise("ping", 50, 64)
 
-    def test_streams_of_verified_messages(self) -> None:
+    def test_streamed_messages_verified(self) -> None:
         for size in (0, 1, 4095, 65536, 100000):
             with self.subTest(size):
                 self.exercise("stream", 20000 if ulp.WHOLE else 128, size)
@@ -125,7 +125,7 @@ class Transfer(RemoteMemory):
                 self.transfer(offset, [(0, length)], write=True)
                 self.assert_as_expected()
 
-    def test_write_from_pieces(self) -> None:
+    def test_write_from_several_iovecs(self) -> None:
         self.local.bytes[:] = self.random.randbytes(MEMORY)
         pieces = [(17, 5000), (300000, 1), (8192, 4096), (70001, 99999)]
         self.expect(12345, b"".join(self.local.bytes[start : start + length] for start, length in pieces))
@@ -168,7 +168,7 @@ class Atomic(RemoteMemory):
         self.check(rds.MASKED_FETCH_ADD, 0xFF7F_00FF_0102_0304, (0x0101010101010101, 0x8080808080808080),
                    0x0080_0100_0203_0405)
 
-    def test_masked_compare_and_swap_looks_at_and_changes_only_what_its_masks_say(self) -> None:
+    def test_masked_compare_and_swap_honors_masks(self) -> None:
         self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF78, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_AAAA)
         self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF79, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_5678)
 

@@ -48,27 +48,27 @@ class Short(Faulty):
 
 
 class Nvme(Short):
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         # Completions of the host share lines of the cache, each of which the checker of DMA mappings reports.
         with dma_checker.limited(), nvme.target(disks.in_memory(0)):
             self.check(nvme_disk, "nvme_rdma", resumes=False)
 
 
 class Iser(Short):
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         with iser.target(disks.in_memory(1)):
             self.check(iser_disk, "ib_iser", resumes=True, is_held=True)
 
 
 class Srp(Short):
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         gid = srp.gid(wire.ends()[0].device)
         with srp.target(disks.in_memory(2), wire.client_guid()):
             self.check(lambda: srp_disk(gid), "ib_srp", resumes=False)
 
 
 class Nfs(Short):
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         # Both ends have the same module, which a server holds.
         with nfs.server(disks.in_memory(3)):
             self.check_disk(nfs_file, self.fault, resumes=True)
@@ -78,7 +78,7 @@ class Nfs(Short):
 class Rds(Short):
     EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--size", 4096)
 
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         with test_rds.serve():
             load = rds_streams(200)
             self.fault()
@@ -90,7 +90,7 @@ class Rds(Short):
 
 
 class Ipoib(Short):
-    def test_fault_and_unloading(self) -> None:
+    def test_fatal_fault_and_unload_survived(self) -> None:
         with rdma.background("iperf3", "-s", "-B", wire.SERVER):
             time.sleep(1)
             load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "4M", "-b", "4M")

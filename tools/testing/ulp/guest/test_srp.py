@@ -32,23 +32,23 @@ class Disk(ulp.Protocol):
         cls.target_guid = line.split("ioc_guid=")[1].split(",")[0]
 
     @ulp.IB_ONLY
-    def test_target_is_found_in_the_fabric(self) -> None:
+    def test_target_found_in_fabric(self) -> None:
         self.assertIn(self.target_gid[16:], rdma.saquery("NodeRecord").replace("0x", ""))
 
     @ulp.IB_ONLY
-    def test_blocks_of_every_size_over_the_native_connection_manager(self) -> None:
+    def test_blocks_over_native_cm_verified(self) -> None:
         with srp.native_connection(self.target_gid) as disk:
             for block in ("4k", "64k", "256k", "1m"):
                 with self.subTest(block):
                     disks.verify(disk, block)
 
-    def test_blocks_of_every_size_over_the_rdma_connection_manager(self) -> None:
+    def test_blocks_over_rdma_cm_verified(self) -> None:
         with srp.ip_connection(self.target_guid) as disk:
             for block in ("4k", "64k", "256k", "1m"):
                 with self.subTest(block):
                     disks.verify(disk, block)
 
-    def test_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_files(self) -> None:
         with srp.connection(self.target_gid) as disk, disks.mounted(disk, "/mnt/srp") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)

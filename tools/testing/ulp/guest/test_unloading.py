@@ -114,10 +114,10 @@ class Nvme(Unloading):
     def target(self) -> contextlib.AbstractContextManager[None]:
         return nvme.target(disks.in_memory(0))
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         self.check_orders("nvme_rdma", "nvmet_rdma", self.target, nvme_disk)
 
-    def test_driver_in_the_middle_of_io(self) -> None:
+    def test_driver_unbound_during_io_survived(self) -> None:
         self.check_driver(self.target, nvme_disk)
 
 
@@ -150,10 +150,10 @@ class Iser(Unloading):
                    "the target ends the connections")
         super().unload_driver()
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         self.check_orders("ib_iser", "ib_isert", self.target, self.connect, is_held=True)
 
-    def test_driver_in_the_middle_of_io(self) -> None:
+    def test_driver_unbound_during_io_survived(self) -> None:
         self.check_driver(self.target, self.connect)
 
 
@@ -168,10 +168,10 @@ class Srp(Unloading):
     def connect(self) -> contextlib.AbstractContextManager[str]:
         return srp_disk(self.gid)
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         self.check_orders("ib_srp", "ib_srpt", self.target, self.connect)
 
-    def test_driver_in_the_middle_of_io(self) -> None:
+    def test_driver_unbound_during_io_survived(self) -> None:
         self.check_driver(self.target, self.connect)
 
 
@@ -179,7 +179,7 @@ class Nfs(Unloading):
     def target(self) -> contextlib.AbstractContextManager[None]:
         return nfs.server(disks.in_memory(3))
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         # Both ends have the same module, which a mounted file system and a server hold.
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order), contextlib.ExitStack() as served:
@@ -194,14 +194,14 @@ class Nfs(Unloading):
         with self.target(), nfs_file() as path:
             disks.verify(path, "64k")
 
-    def test_driver_in_the_middle_of_io(self) -> None:
+    def test_driver_unbound_during_io_survived(self) -> None:
         self.check_driver(self.target, nfs_file)
 
 
 class Rds(Unloading):
     EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--count", 200)
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         # The connection stays when the programs that have used it have ended.
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order):
@@ -218,7 +218,7 @@ class Ipoib(Unloading):
         rdma.run("modprobe", "ib_ipoib")
         removable.come_back(*self.hcas)
 
-    def test_every_order(self) -> None:
+    def test_every_unload_order_survived(self) -> None:
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order), rdma.background("ping", "-q", "-i", "0.02", "-I", wire.CLIENT, wire.SERVER):
                 rdma.until(lambda: wire.answers(wire.CLIENT, wire.SERVER), "the peer answers")
