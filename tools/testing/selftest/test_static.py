@@ -123,6 +123,29 @@ class Terms(unittest.TestCase):
         self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(a_queue_is_full),"), ["case name"])
         self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(post_send_full_returns_enomem),"), [])
 
+    def test_kunit_case_name_with_inner_article_refused(self) -> None:
+        for name in ("ends_at_a_limit", "ends_with_an_entry", "keeps_the_core"):
+            self.assertEqual(self.words("kunit/a_kunit.c", f"KUNIT_CASE({name}),"), ["case name"], name)
+
+    def test_gtest_case_name_with_article_pronoun_or_underscore_refused(self) -> None:
+        for name in ("RefusesADescriptor", "EndsWithAnEntry", "FollowsTheChain", "AFullQueueStops", "AsAWhole", "WhoWaits",
+                     "WhatIsWrong", "ItIsArmed", "ItsOwnerChanges", "EndsAtThe64thBit", "wqe_posted_executed"):
+            self.assertEqual(self.words("tools/cxemu/a.cpp", f"TEST_F(Queue,\n       {name}) {{"), ["case name"], name)
+        for name in ("QpAttachedTwiceCountedOnce", "AnyOpcodeParsed", "ThenAlarmRaised", "AtomicModifiesWord", "ItemsKept"):
+            self.assertEqual(self.words("tools/cxemu/a.cpp", f"TEST_P(Queue, {name}) {{"), [], name)
+
+    def test_selftest_case_names_checked_and_texts_not(self) -> None:
+        text = "def test_the" + "_end(self):\n    # some" + "body to" + "ld it\n"
+        self.assertEqual(self.words("tools/testing/selftest/test_a.py", text), ["case name"])
+        self.assertEqual(self.words("tools/testing/a.py", text), ["somebody", "told", "case name"])
+
+    def test_python_case_name_with_article_or_pronoun_refused(self) -> None:
+        for name in ("a_queue_is_full", "ends_at_a_limit", "ends_with_an_entry", "is_the_same", "who_waits", "what_is_left",
+                     "it_ends", "its_end_reported"):
+            self.assertEqual(self.words("tools/testing/a.py", f"    def test_{name}(self):"), ["case name"], name)
+        for name in ("mac_an", "theory_holds", "panic_reported", "items_kept", "any_opcode_parsed"):
+            self.assertEqual(self.words("tools/testing/a.py", f"    def test_{name}(self):"), [], name)
+
 
 class Circles(unittest.TestCase):
     A = "int cxib_a(void)\n{\n\treturn cxib_b();\n}\n"

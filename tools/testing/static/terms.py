@@ -34,12 +34,15 @@ TEXT = pattern(
     r"the reverse|as the device sees it|made, (changed|queried|read|destroyed)|happens by itself|"
     r"stands? still|under way|str(ikes?|uck)|rooms|another room|judges?")
 DRIVER_TEXT = pattern(r"programs?|pieces?|answers?|the library|posters?")
-# Where a case of KUnit, unittest or GoogleTest is named, and the names that it may not have.
-CASES = (
-    (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"), re.compile(r"(an?|the|who(ever)?|what|its?|is|no)_\w+")),
-    (re.compile(r"def test_(\w+)\("), re.compile(r"(an?|the|who(ever)?|what|it|nobody)_\w+")),
-    (re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE), re.compile(r"(An?|The|That|Who(ever)?|What|It|Nobody|Of|On|In|Without|DoesSo)[A-Z]\w*")),
-)
+# Where a case of KUnit, unittest or GoogleTest is named in files of an ending, and the names that it may not have.
+CASES = {
+    ".c": (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"),
+           re.compile(r"(an?|the|who(ever)?|what|its?|is|no)_\w+|\w+_(an?|the)_\w+")),
+    ".py": (re.compile(r"def test_(\w+)\("), re.compile(r"(an?|the|who(ever)?|what|its?|nobody)_\w+|\w+_(an?|the)_\w+")),
+    ".cpp": (re.compile(r"^TEST(?:_F|_P)?\(\s*\w+,\s*(\w+)\)", re.MULTILINE),
+             re.compile(r"(An?|The|That|Who(ever)?|What|Its?|Nobody|Of|On|In|Without|DoesSo)[A-Z]\w*|"
+                        r"\w*[a-z0-9](An?|The)[A-Z0-9]\w*|\w*_\w*")),
+}
 
 # Names that others have given: of generated tables, kernel interfaces, SCSI and its targets.
 FOREIGN = re.compile(
@@ -47,8 +50,10 @@ FOREIGN = re.compile(
 # Here identifiers are checked, too; in the files of PROSE only text is.
 CODE = ("drivers/", "kunit/", "include/cxib/", "include/uapi/", "lib/", "tools/cxemu/")
 PROSE = ("scripts/hwtab/", "tools/")
-# Samples of the kernel's messages, and the check of words with its tests.
-SKIPPED = ("kunit/generated/", "kunit/broken/", "tools/testing/static/terms.py", "tools/testing/selftest/")
+# Samples of the kernel's messages, and the check of words.
+SKIPPED = ("kunit/generated/", "kunit/broken/", "tools/testing/static/terms.py")
+# Their texts are samples, too, but not the names of their cases.
+SELFTESTS = "tools/testing/selftest/"
 TOKEN = re.compile(
     r"(?P<comment>//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/)|(?P<string>(?:\"(?:\\.|[^\"\\\n])*\"\s*)+)|"
     r"(?P<character>'(?:\\.|[^'\\\n])+')|(?P<include>^#include[^\n]*)|(?P<name>[A-Za-z_]\w*)|\n|.",
@@ -106,10 +111,10 @@ def code_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 def case_complaints(file: str, text: str) -> Iterator[Complaint]:
     """Names of test cases say subject, condition and result, without articles."""
-    for begin, name in CASES:
-        for match in begin.finditer(text):
-            if name.fullmatch(match.group(1)):
-                yield Complaint(file, text.count("\n", 0, match.start()) + 1, "case name", match.group(1))
+    begin, refused = CASES.get(pathlib.PurePath(file).suffix, (None, None))
+    for match in begin.finditer(text) if begin else ():
+        if refused.fullmatch(match.group(1)):
+            yield Complaint(file, text.count("\n", 0, match.start()) + 1, "case name", match.group(1))
 
 
 def page_complaints(file: str, text: str) -> Iterator[Complaint]:
@@ -120,7 +125,8 @@ def page_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 
 def complaints(file: str, text: str) -> Iterator[Complaint]:
-    yield from code_complaints(file, text) if file.startswith(CODE) else page_complaints(file, text)
+    if not file.startswith(SELFTESTS):
+        yield from code_complaints(file, text) if file.startswith(CODE) else page_complaints(file, text)
     yield from case_complaints(file, text)
 
 
