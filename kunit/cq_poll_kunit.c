@@ -271,6 +271,26 @@ static void poll_cq_dma_off_flushes_wrs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 }
 
+/* A ULP may have freed the wr_cqe of an invalidation that is not signaled. */
+static void poll_cq_dma_off_unsignaled_key_changes_are_silent(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_wqes(test);
+	struct ib_wc wc[16];
+
+	fake->qp.sq.entries[0].opcode = IB_WC_REG_MR;
+	fake->qp.sq.entries[2 * FAKE_SEND_WQEBBS].opcode = IB_WC_LOCAL_INV;
+	fake->qp.sq.entries[3 * FAKE_SEND_WQEBBS].opcode = IB_WC_LOCAL_INV;
+	hw_wqe_ctrl_seg_set_ce(fake_block(fake, 2 * FAKE_SEND_WQEBBS),
+			       HW_COMPLETION_MODE_CQ_UPDATE);
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
+	KUNIT_ASSERT_EQ(test, 2 + POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_ID + 1, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_ID + 2, wc[1].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[1].status);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_ID, wc[2].wr_id);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
+}
+
 static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct ib_wc wc[16];
@@ -590,6 +610,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(poll_cq_write_imm_exceeding_wqe_succeeds),
 	KUNIT_CASE(poll_cq_unknown_opcode_sets_fatal),
 	KUNIT_CASE(poll_cq_dma_off_flushes_wrs),
+	KUNIT_CASE(poll_cq_dma_off_unsignaled_key_changes_are_silent),
 	KUNIT_CASE_SLOW(poll_cq_cqe_before_dma_off_is_not_flushed),
 	KUNIT_CASE(poll_cq_cqe_of_foreign_qp_is_not_cached),
 	KUNIT_CASE_SLOW(poll_cq_cqe_of_destroyed_foreign_qp_sets_fatal),

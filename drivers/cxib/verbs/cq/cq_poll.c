@@ -6,16 +6,16 @@
  * between. A CQE that refers to a WQE that is not outstanding is unexpected and makes
  * the device fatal.
  */
+#include <cxib/signature_pipelining.h>
 #include <kunit/visibility.h>
 #include <rdma/ib_cache.h>
 
 #include "hw/doorbell.h"
-#include <cxib/signature_pipelining.h>
-
 #include "hw/names.h"
 #include "verbs/cq/cq_poll.h"
 #include "verbs/lookup.h"
 #include "verbs/qp/pipelining.h"
+#include "verbs/qp/post.h"
 #include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
@@ -584,15 +584,32 @@ static bool can_flush_sq(const struct cxib_qp *qp)
 	return qp->has_sq && (s32)(end - qp->sq.cons_index) > 0;
 }
 
+/*
+ * The driver cannot tell whether the device has executed a WR that is not signaled. An
+ * invalidation or a registration is taken as executed, so it has no completion: a ULP may free
+ * its wr_cqe when the WRs that use the MR are complete, as ib_srp does before it drains the QP.
+ * Other WRs are flushed: ib_drain_qp() waits for one that is not signaled.
+ */
+static bool is_silent(const struct cxib_qp *qp, u32 at)
+{
+	u8 opcode = qp->sq.entries[at & qp->sq.mask].opcode;
+
+	return (opcode == IB_WC_LOCAL_INV || opcode == IB_WC_REG_MR) &&
+	       !cxib_sq_is_signaled(qp, at);
+}
+
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	if (!can_flush_sq(qp))
-		return false;
-	wc->status = flush_status(qp);
+	bool silent;
+
 	do {
+		if (!can_flush_sq(qp))
+			return false;
+		wc->status = flush_status(qp);
+		silent = is_silent(qp, qp->sq.cons_index);
 		if (!cxib_retire_send_wqe(qp, qp->sq.cons_index, wc))
 			return false;
-	} while (is_special(wc) && !unmask(wc));
+	} while (silent || (is_special(wc) && !unmask(wc)));
 	return true;
 }
 

@@ -24,6 +24,12 @@ static __always_inline void *cxib_sq_wqebb(const struct cxib_qp *qp, u32 block)
 	return cxib_buffer_at(&qp->buffer, qp->sq.offset + at);
 }
 
+/* Whether a CQE is written when the WQE that begins at @block succeeds. */
+static __always_inline bool cxib_sq_is_signaled(const struct cxib_qp *qp, u32 block)
+{
+	return hw_wqe_ctrl_seg_get_ce(cxib_sq_wqebb(qp, block)) == HW_COMPLETION_MODE_CQ_UPDATE;
+}
+
 /* The WQEBB behind the one at @at. The pages of the ring need not be contiguous. */
 static __always_inline void *cxib_sq_next_wqebb(const struct cxib_qp *qp, void *at, u32 block)
 {

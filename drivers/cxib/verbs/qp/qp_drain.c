@@ -114,20 +114,13 @@ static u32 find_last(const struct cxib_sq *sq)
 	return last;
 }
 
-static bool is_signalled(const struct cxib_qp *qp, u32 block)
-{
-	const struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, block);
-
-	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
-}
-
 /* Sets the WQE to wait for. Returns -ENOMEM if the SQ has no WQEBB for a NOP WQE. */
 static int choose_last(struct cxib_qp *qp)
 {
 	struct cxib_sq *sq = &qp->sq;
 	u32 last = find_last(sq);
 
-	if (last != sq->prod_index && !is_signalled(qp, last)) {
+	if (last != sq->prod_index && !cxib_sq_is_signaled(qp, last)) {
 		last = sq->prod_index;
 		if (!cxib_post_nop(qp))
 			return -ENOMEM;

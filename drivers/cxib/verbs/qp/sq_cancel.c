@@ -150,15 +150,11 @@ static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *tr
 	return found;
 }
 
-static bool is_signalled(const struct cxib_qp *qp, u32 at)
-{
-	return hw_wqe_ctrl_seg_get_ce(cxib_sq_wqebb(qp, at)) == HW_COMPLETION_MODE_CQ_UPDATE;
-}
-
 /* The ULP checks the MR when it completes: there is no response that could be wrong. */
 static bool is_checked_by_ulp(const struct cxib_qp *qp, u32 transfer)
 {
-	return is_signalled(qp, transfer) || entry_at(qp, transfer)->opcode == IB_WC_RDMA_READ;
+	return cxib_sq_is_signaled(qp, transfer) ||
+	       entry_at(qp, transfer)->opcode == IB_WC_RDMA_READ;
 }
 
 static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
@@ -194,7 +190,7 @@ int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key)
 		if (at == end)
 			return -ENOENT;
 	} while (!waits_for_reads(qp, at));
-	if ((s32)(at - resume) < 0 || !is_signalled(qp, at) || changes_key(entry_at(qp, at)))
+	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) || changes_key(entry_at(qp, at)))
 		return -ENOENT;
 	if (is_cancelled(entry_at(qp, at)))
 		return 0;
