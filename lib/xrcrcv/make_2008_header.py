@@ -123,7 +123,7 @@ def insert(header: str, insertion: Insertion) -> str:
 
 
 def header_of_2008(header: str, source: str) -> str:
-    """The whole header; source: what it was made from, for whoever reads it."""
+    """The whole header; source: what it was made from, for its readers."""
     if "xrc_domain" in header:
         raise Refusal("it has the interface already")
     for insertion in INSERTIONS:

@@ -29,7 +29,7 @@ int find_registration(const Domain& domain, std::uint32_t qpn, std::uint32_t& re
 int create_registration(const Domain& domain, std::uint32_t qpn) {
     IoctlRequest request = request_of(CXIB_METHOD_XRC_REGISTRATION_REGISTER, domain, qpn);
 
-    // The kernel returns the handle here; find_registration() returns it to whoever needs it.
+    // The kernel returns the handle here; find_registration() returns it to later callers.
     request.add_handle(CXIB_ATTR_XRC_REGISTRATION_HANDLE, 0);
     request.add_fd(CXIB_ATTR_XRC_REGISTRATION_EVENTS, domain.context.async_fd);
     return request.execute(domain.context);

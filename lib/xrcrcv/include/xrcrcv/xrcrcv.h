@@ -4,8 +4,9 @@
  * XRC receive QPs that belong to all processes that registered them.
  *
  * Such a QP is known by its number in an XRC domain. It exists as long as a process has it
- * registered (or opened by ibv_open_qp()), whoever created it. "Process" is an open device here: two
- * contexts of a process have two registrations, a context that is inherited by fork() shares one.
+ * registered (or opened by ibv_open_qp()), regardless of its creator. "Process" is an open device
+ * here: two contexts of a process have two registrations, a context that is inherited by fork()
+ * shares one.
  *
  * All functions return 0 or a positive errno, and then set errno, too. They may be called by several
  * threads at a time. Common errors:
