@@ -6,6 +6,7 @@
 /// The input is a sequence of steps: a byte that selects the step, then the step's parameters.
 /// Command fields are filled by the hardware tables (see Fuzzer::field_value()), so most of them
 /// reach their handlers with valid numbers.
+#include "base/testing/fuzz_input.hpp"
 #include "check/layout_walk.hpp"
 #include "commands/table.hpp"
 #include "fabric/fabric.hpp"
@@ -30,30 +31,6 @@ namespace {
 
 using namespace cxemu;
 using hca::testing::Host;
-
-/// Takes integers from the input; returns zero at its end.
-class Source {
-public:
-    explicit Source(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-    [[nodiscard]] bool empty() const { return bytes_.empty(); }
-    std::uint8_t byte() {
-        if (bytes_.empty())
-            return 0;
-        const std::uint8_t value = bytes_.front();
-        bytes_ = bytes_.subspan(1);
-        return value;
-    }
-    std::uint64_t number(int bytes) {
-        std::uint64_t value = 0;
-        for (int i = 0; i < bytes; ++i)
-            value = (value << 8U) | byte();
-        return value;
-    }
-
-private:
-    std::span<const std::uint8_t> bytes_;
-};
 
 std::vector<const hwtab::Command*> known_commands() {
     std::vector<const hwtab::Command*> commands;
@@ -227,7 +204,7 @@ private:
     }
 
     Host& host_;
-    Source source_;
+    cxemu::testing::FuzzInput source_;
     std::uint32_t slot_ = 0;
 };
 

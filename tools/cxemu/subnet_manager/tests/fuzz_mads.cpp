@@ -4,6 +4,7 @@
 /// its SMPs that a host's software has changed, links that go down and up.
 ///
 /// The input is a sequence of steps: a byte that selects the step, then the step's parameters.
+#include "base/testing/fuzz_input.hpp"
 #include "subnet_manager/tests/fixtures.hpp"
 
 #include <array>
@@ -17,34 +18,6 @@ namespace {
 using namespace cxemu;
 using namespace cxemu::subnet_manager;
 using namespace cxemu::subnet_manager::testing;
-
-/// Takes integers from the input; returns zero at its end.
-class Source {
-public:
-    explicit Source(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-    [[nodiscard]] bool empty() const { return bytes_.empty(); }
-    std::uint8_t byte() {
-        if (bytes_.empty())
-            return 0;
-        const std::uint8_t value = bytes_.front();
-        bytes_ = bytes_.subspan(1);
-        return value;
-    }
-    std::uint64_t number(int bytes) {
-        std::uint64_t value = 0;
-        for (int i = 0; i < bytes; ++i)
-            value = (value << 8U) | byte();
-        return value;
-    }
-    template <typename T, std::size_t count>
-    T one_of(const std::array<T, count>& values) {
-        return values[byte() % count];
-    }
-
-private:
-    std::span<const std::uint8_t> bytes_;
-};
 
 template <hwtab::FixedString name>
 constexpr std::uint64_t record = hwtab::value<hwtab::sa_attribute, name>;
@@ -188,7 +161,7 @@ private:
     }
 
     ManagedNetwork network_;
-    Source source_;
+    cxemu::testing::FuzzInput source_;
     Mad last_{};
     Host* sender_ = nullptr; ///< of the last request
 };
