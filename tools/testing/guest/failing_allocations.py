@@ -5,14 +5,16 @@ The kernel counts allocations only where the driver's code is not far up the sta
 each time. Its other faults are never counted.
 """
 
+import itertools
 import os
 import pathlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import guest
+from hca import spread
 
 FAULTS = pathlib.Path("/sys/kernel/debug")
 KINDS = ("failslab", "fail_page_alloc", "fail_usercopy", "fail_make_request")
@@ -82,6 +84,16 @@ def with_failure(number: int, action: Callable[[], str]) -> Outcome:
     finally:
         os.close(switch)
     return Outcome(error, number - left)
+
+
+def numbers(total: int, sample: int, seen: Callable[[], bool]) -> Iterator[int]:
+    """`sample` numbers of allocations out of `total`, all if that is 0; then the others in turn until an error was seen.
+
+    The driver does without many allocations (debugfs, reporters, notifications). A small sample may have no other ones,
+    and then would not show that allocations fail at all.
+    """
+    yield from spread(total, sample)
+    yield from itertools.takewhile(lambda _: not seen(), range(1, total + 1))
 
 
 def count(action: Callable[[], str]) -> int:

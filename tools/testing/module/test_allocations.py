@@ -12,7 +12,7 @@ import unittest
 import failing_allocations
 import guest
 from guest import driver_of
-from hca import HcaTest, spread
+from hca import HcaTest
 
 SAMPLE = int(os.environ.get("CXIB_ALLOCATIONS", "0"))
 REASONS = "bring-up failed at step|cannot |BAR 0 .* in use|RDMA device: (allocation|registration) failed"
@@ -62,7 +62,7 @@ class FailingAllocations(HcaTest):
         total = self.probe(failing_allocations.MOST).allocations
         guest.unbind(self.hca)
         self.reached = survived = tried = 0
-        for number in spread(total, SAMPLE):
+        for number in failing_allocations.numbers(total, SAMPLE, lambda: survived < tried):
             with self.subTest(kind=kind, number=number, of=total):
                 tried += 1
                 survived += self.assert_survives(number)
