@@ -32,7 +32,7 @@ demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; 
 module: | headers ## cxib.ko for the running kernel, or for KDIR=directory
 	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
 
-modules: ## modules for the kernel of the lab, KERNEL=stock or debug, in build/
+modules: ## modules for a kernel of the lab, KERNEL=stock, debug, backports or oldstable, in build/
 	@tools/testing/module/build --kernel $(KERNEL)
 
 clean: ## remove what was built here; the lab stays

@@ -27,7 +27,7 @@ def main():
     chosen.terminal_type = os.environ.get("TERM", "linux")
     release = os.environ.get(f"LAB_RELEASE_{chosen.kernel.upper()}", "")
     if not release:
-        print(f"lab: the {chosen.kernel} kernel is not there: run 'make lab' first", file=sys.stderr)
+        print(f"lab: the {chosen.kernel} kernel is not there: 'tools/lab/prepare --for {chosen.kernel}' prepares it", file=sys.stderr)
         return options.LAB_FAILED
     bytecode.provide()
     try:

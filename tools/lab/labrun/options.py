@@ -9,6 +9,7 @@ from pathlib import Path
 LAB_FAILED = 125
 TIMED_OUT = 124
 
+KERNELS = ("stock", "debug", "backports", "oldstable")
 EMULATOR = Path("/repo/build/cxemu/cxemu")
 
 _EPILOG = """\
@@ -53,7 +54,7 @@ def _parser():
     )
     add = parser.add_argument
     add("--driver", choices=("cxib", "mlx5", "none"), default="none", help="driver to load (default: none)")
-    add("--kernel", choices=("stock", "debug"), default="stock", help="guest kernel (default: stock)")
+    add("--kernel", choices=KERNELS, default="stock", help="guest kernel (default: stock)")
     add("--hcas", type=_count(0, 8), metavar="N", help="HCAs a guest (default: 1 with a driver, else 0)")
     add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
     add("--sm", nargs="?", choices=("cxemu", "opensm"), const="cxemu", metavar="MANAGER",

@@ -13,14 +13,14 @@ from pathlib import Path
 from . import initramfs, making, qemu, reports, rundir
 from .emulator import Emulator, EmulatorError
 from .guest import Guest, SnapshotError, Stage
-from .options import LAB_FAILED, TIMED_OUT
+from .options import KERNELS, LAB_FAILED, TIMED_OUT
 
 LOGS = Path("/repo/build/lab")
 TREE = Path("/run/lab/tree")
 # Kernel and modules of the guests: below the tree in a directory of their own where a test boots an update.
 BOOT = TREE / os.environ.get("LAB_GUEST_BOOT", "")
 INIT = Path("/repo/tools/lab/guest/init")
-RELEASES = [release for release in (os.environ.get(f"LAB_RELEASE_{kernel}") for kernel in ("STOCK", "DEBUG")) if release]
+RELEASES = [release for release in (os.environ.get(f"LAB_RELEASE_{kernel.upper()}") for kernel in KERNELS) if release]
 _SHOWN_REPORTS = 3
 _SHOWN_LINES = 40
 

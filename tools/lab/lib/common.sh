@@ -44,25 +44,39 @@ kernel_hash() {
 	} | sha256sum | cut -c1-16
 }
 
+# Prints the Debian release whose kernel is meant; fails for the tree's own and for what is no kernel of the lab.
+other_suite() { # KERNEL
+	case $1 in
+	backports) echo trixie-backports ;;
+	oldstable) echo bookworm ;;
+	*) return 1 ;;
+	esac
+}
+
+is_kernel() { # NAME
+	[ "$1" = stock ] || [ "$1" = debug ] || other_suite "$1" > /dev/null
+}
+
 # Prints the release (uname -r) of a kernel of the lab; fails where it is not in the tree.
-kernel_release() { # stock|debug
+kernel_release() { # KERNEL
 	local hash
 	case $1 in
 	stock) cat "$lab/stock-release" 2> /dev/null ;;
 	debug) hash=$(kernel_hash) && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
+	*) cat "$lab/release-of-$1" 2> /dev/null ;;
 	esac
 }
 
 # Succeeds where all that guests with a kernel need is in the tree.
-lab_has() { # stock|debug
+lab_has() { # KERNEL
 	[ -e "$lab/ready" ] || return 1
 	kernel_release "$1" > /dev/null
 }
 
 # Tells in one line why a guest kernel, and with it the rest of the lab, cannot be used yet, and what to do.
-missing() { # stock|debug
+missing() { # KERNEL
 	local what='the lab is' command="tools/lab/prepare --for $1"
-	if [ "$1" = debug ] && [ -e "$lab/ready" ]; then what='the debug kernel is'; fi
+	if [ "$1" != stock ] && [ -e "$lab/ready" ]; then what="the $1 kernel is"; fi
 	if [ -e "$lab/lock" ] && ! flock --shared --nonblock "$lab/lock" true; then
 		printf "%s being prepared%s; '%s' waits for it\n" "$what" "$(progress_of_others)" "$command"
 	else

@@ -177,6 +177,16 @@ install_kernel() { # DIRECTORY
 	cp "$1/vmlinuz" "$tree/boot/vmlinuz-$release"
 }
 
+step_other_done() {
+	kernel_release "$kernel" > /dev/null
+}
+
+# The kernel of another Debian release.
+step_other() {
+	in_tree -- /mnt/lib/install_kernel "$(other_suite "$kernel")" /var/cache/apt/archives "/var/tmp/release-of-$kernel"
+	mv "$tree/var/tmp/release-of-$kernel" "$lab/release-of-$kernel"
+}
+
 # Removes the debug kernels that the present recipe does not use from the tree.
 remove_other_kernels() {
 	local release kept

@@ -77,7 +77,7 @@ class Arguments(LabTest):
         self.assertIn("unknown argument '--fast'", self.refusal("prepare", "--fast"))
 
     def test_unknown_kernel_is_named(self) -> None:
-        self.assertIn("unknown kernel 'fast': stock or debug", self.refusal("prepare", "--for", "fast"))
+        self.assertIn("unknown kernel 'fast': stock, debug, backports or oldstable", self.refusal("prepare", "--for", "fast"))
 
     def test_missing_kernel_named(self) -> None:
         self.assertIn("--for needs a kernel", self.refusal("prepare", "--for"))
@@ -98,6 +98,14 @@ class Prepared(LabTest):
         done = self.run_script("prepare")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn(f"(kernels {STOCK}, {DEBUG};", done.stdout)
+
+    def test_kernel_of_other_release_is_prepared_once(self) -> None:
+        self.make_tree()
+        (self.lab() / "release-of-oldstable").write_text("6.1.0-1-amd64\n")
+        done = self.run_script("prepare", "--for", "oldstable")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(f"(kernels {STOCK}, 6.1.0-1-amd64;", done.stdout)
+        self.assertEqual("/lib/modules/6.1.0-1-amd64/build\n", self.run_script("kdir", "oldstable").stdout)
 
     def wait_for_another_run(self, kernel: str, provide: Callable[[], None]) -> str:
         """What a run says that begins beside another one, which then provides what is wanted and goes on."""
@@ -228,6 +236,12 @@ class Missing(LabTest):
         advice = "the debug kernel is not there: 'tools/lab/prepare --for debug' prepares it"
         self.assertIn(advice, self.refusal("kdir", "debug"))
         self.assertIn(advice, self.refusal("run", "--kernel", "debug", "--driver", "cxib", "--", "true", status=125))
+
+    def test_kernel_of_other_release_missing_suggests_prepare(self) -> None:
+        self.make_tree()
+        advice = "the backports kernel is not there: 'tools/lab/prepare --for backports' prepares it"
+        self.assertIn(advice, self.refusal("kdir", "backports"))
+        self.assertIn(advice, self.refusal("run", "--kernel", "backports", "--", "true", status=125))
 
     def test_debug_kernel_in_preparation_suggests_wait(self) -> None:
         lab = self.make_tree()
