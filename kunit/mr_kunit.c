@@ -839,7 +839,7 @@ static void reg_user_mr_unsupported_access_returns_eopnotsupp(struct kunit *test
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		ib = cxib_reg_user_memory(&fixture->pd.ib, 0, SZ_4K, 0, bad[i]);
+		ib = cxib_reg_user_mr(&fixture->pd.ib, 0, SZ_4K, 0, bad[i]);
 		KUNIT_EXPECT_EQ_MSG(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(ib), "access 0x%x", bad[i]);
 	}
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);

@@ -191,7 +191,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 }
 
 /**
- * cxib_create_cq_any() - create a CQ of the kernel or of user space
+ * cxib_create_cq() - create a CQ of the kernel or of user space
  * @ib: zeroed CQ
  * @attr: attributes
  * @attrs: attributes of the request of user space; NULL: a CQ of the kernel
@@ -200,8 +200,8 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
  * Return: 0; -EINVAL or -EOPNOTSUPP for a request that is not valid; an error of pinning memory,
  * of a copy from or to user space, or of CREATE_CQ.
  */
-int cxib_create_cq_any(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs)
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
 {
 	if (!attrs)
 		return cxib_create_cq_kernel(ib, attr, NULL);

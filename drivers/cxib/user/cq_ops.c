@@ -9,9 +9,9 @@
 /* The driver data of the request is part of the attribute bundle. */
 static int create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 {
-	return cxib_create_cq_any(ib, attr, udata ?
-				  container_of(udata, struct uverbs_attr_bundle, driver_udata) :
-				  NULL);
+	return cxib_create_cq(ib, attr, udata ?
+			      container_of(udata, struct uverbs_attr_bundle, driver_udata) :
+			      NULL);
 }
 #endif
 
@@ -20,7 +20,7 @@ static int resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_resize_cq_kernel(ib, entries);
-	/* What is negative is beyond max_cqe. */
+	/* A negative number becomes one beyond max_cqe, which is refused. */
 	return cxib_resize_cq_user(ib, entries, udata);
 }
 #endif
@@ -29,7 +29,7 @@ const struct ib_device_ops cxib_cq_ops = {
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
 	.create_cq = create_cq,
 #else
-	.create_cq = cxib_create_cq_any,
+	.create_cq = cxib_create_cq,
 #endif
 #ifdef CXIB_LACKS_RESIZE_USER_CQ
 	.resize_cq = resize_cq,

@@ -80,8 +80,8 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 		    struct cxib_user_queue *user, struct cxib_buffer *buffer);
 
 /* cq.c */
-int cxib_create_cq_any(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs);
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
 int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_resize_cq_user(struct ib_cq *ib, unsigned int entries, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];

@@ -68,7 +68,7 @@ static void describe(struct cxib_ibdev *ibdev)
 	}
 }
 
-static struct rdma_hw_stats *alloc_port_stats(struct ib_device *ib, u32 number)
+static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ib, u32 number)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(ib);
 
@@ -85,7 +85,7 @@ static bool is_registered(struct ib_device *ib)
 }
 
 /* One command reads all counters, so @index is ignored. */
-static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
+static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct hw_query_q_counter_out out;
@@ -105,8 +105,8 @@ static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 numb
 }
 
 static const struct ib_device_ops ops = {
-	.alloc_hw_port_stats = alloc_port_stats,
-	.get_hw_stats = get_stats,
+	.alloc_hw_port_stats = alloc_hw_port_stats,
+	.get_hw_stats = get_hw_stats,
 };
 
 /* Returns false if a dealloc command fails. */

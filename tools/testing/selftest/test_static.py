@@ -15,6 +15,7 @@ import circles  # noqa: E402
 import device_words  # noqa: E402
 import expected_numbers  # noqa: E402
 import function_length  # noqa: E402
+import names  # noqa: E402
 import spdx  # noqa: E402
 import terms  # noqa: E402
 import words  # noqa: E402
@@ -166,6 +167,29 @@ class Circles(unittest.TestCase):
     def test_circle_over_third_file_found(self) -> None:
         graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
         self.assertEqual(circles.circles(graph), [frozenset("abc")])
+
+
+class Names(unittest.TestCase):
+    OPERATIONS = "static const struct ib_device_ops ops = {\n\t.owner = THIS_MODULE,\n\t.%s = %s,\n};\n"
+    COMMAND = "static int %s(struct cxib_command_queue *queue)\n{\n\treturn cxib_cmd_exec_buf(queue);\n}\n"
+
+    def refused(self, text: str, name: str = "verbs/a.c") -> bool:
+        return bool(names.complaints(name, text))
+
+    def test_function_with_name_of_operation_accepted(self) -> None:
+        for operation, function in (("create_cq", "cxib_create_cq"), ("create_cq", "create_cq"),
+                                    ("resize_user_cq", "cxib_resize_cq_user"), ("create_user_ah", "cxib_create_ah")):
+            self.assertFalse(self.refused(self.OPERATIONS % (operation, function)), function)
+
+    def test_function_with_other_name_refused(self) -> None:
+        for operation, function in (("create_cq", "cxib_create_cq_any"), ("reg_user_mr", "cxib_reg_user_memory"),
+                                    ("create_cq", "cxib_cmd_create_cq"), ("get_hw_stats", "get_stats")):
+            self.assertTrue(self.refused(self.OPERATIONS % (operation, function)), function)
+
+    def test_command_beyond_hw_refused(self) -> None:
+        for function in ("cxib_cmd_create_cq", "create_cq"):
+            self.assertTrue(self.refused(self.COMMAND % function), function)
+            self.assertFalse(self.refused(self.COMMAND % function, "hw/a.c"), function)
 
 
 class DeviceWords(unittest.TestCase):

@@ -240,7 +240,7 @@ release_umem:
 }
 
 /**
- * cxib_reg_user_memory() - register memory of user space
+ * cxib_reg_user_mr() - register memory of user space
  * @ib: PD
  * @start: user address of the first byte
  * @length: bytes
@@ -251,8 +251,7 @@ release_umem:
  * Return: the MR; -EOPNOTSUPP for access flags that are not supported, -EINVAL if no page size
  * fits, or an error of ib_umem_get_va(), cxib_reg_odp_mr() or CREATE_MKEY.
  */
-struct ib_mr *cxib_reg_user_memory(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				   int access)
+struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address, int access)
 {
 	struct ib_umem *umem;
 	int err;
@@ -265,10 +264,10 @@ struct ib_mr *cxib_reg_user_memory(struct ib_pd *ib, u64 start, u64 length, u64 
 	umem = ib_umem_get_va(ib->device, start, length, access);
 	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, address, access);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_memory);
+EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_mr);
 
 /**
- * cxib_reg_user_dmabuf() - register a dma-buf
+ * cxib_reg_user_mr_dmabuf() - register a dma-buf
  * @ib: PD
  * @offset: of the first byte in the buffer
  * @length: bytes
@@ -280,10 +279,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_memory);
  * fail.
  *
  * Context: process context, may sleep.
- * Return: as cxib_reg_user_memory(), or an error of ib_umem_dmabuf_get_pinned().
+ * Return: as cxib_reg_user_mr(), or an error of ib_umem_dmabuf_get_pinned().
  */
-struct ib_mr *cxib_reg_user_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address, int fd,
-				   int access)
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+				      int fd, int access)
 {
 	struct ib_umem_dmabuf *buffer;
 	int err;
@@ -439,7 +438,7 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		ib_umem_release(rereg->umem);
 	else
 		mr->umem_in_doubt = rereg->umem;
-	return cxib_reg_user_memory(rereg->pd, start, length, rereg->address, rereg->access);
+	return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
 }
 
 /* An ODP MR needs a different kind of mkey. */
@@ -451,8 +450,8 @@ static bool is_odp(const struct cxib_mr *mr)
 static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg)
 {
 	if (!umem_allows_access(mr->umem, rereg->access))
-		return cxib_reg_user_memory(rereg->pd, mr->umem->address, mr->umem->length,
-					    mr->ib.iova, rereg->access);
+		return cxib_reg_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
+					mr->ib.iova, rereg->access);
 	if (!change_in_place(mr, rereg))
 		return NULL;
 	return reuse_umem(mr, rereg->pd, rereg->access);
@@ -494,10 +493,9 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 		return ERR_PTR(err);
 	if (is_odp(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
 		if (flags & IB_MR_REREG_TRANS)
-			return cxib_reg_user_memory(rereg.pd, start, length, address,
-						    rereg.access);
-		return cxib_reg_user_memory(rereg.pd, mr->umem->address, mr->umem->length,
-					    ib->iova, rereg.access);
+			return cxib_reg_user_mr(rereg.pd, start, length, address, rereg.access);
+		return cxib_reg_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
+					ib->iova, rereg.access);
 	}
 	if (flags & IB_MR_REREG_TRANS)
 		return rereg_umem(mr, &rereg, start, length);

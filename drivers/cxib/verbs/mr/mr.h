@@ -61,10 +61,9 @@ static inline struct cxib_mr *to_mr(struct ib_mr *ib)
 }
 
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
-struct ib_mr *cxib_reg_user_memory(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				   int access);
-struct ib_mr *cxib_reg_user_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address, int fd,
-				   int access);
+struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address, int access);
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+				      int fd, int access);
 struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				 u64 address, int access, struct ib_pd *pd,
 				 struct ib_udata *udata);

@@ -7,7 +7,7 @@
 static struct ib_mr *reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address, int access,
 				 struct ib_udata *udata)
 {
-	return cxib_reg_user_memory(ib, start, length, address, access);
+	return cxib_reg_user_mr(ib, start, length, address, access);
 }
 
 #ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
@@ -18,7 +18,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length
 					int fd, int access, struct uverbs_attr_bundle *attrs)
 #endif
 {
-	return cxib_reg_user_dmabuf(ib, offset, length, address, fd, access);
+	return cxib_reg_user_mr_dmabuf(ib, offset, length, address, fd, access);
 }
 
 #else
@@ -29,7 +29,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 ad
 {
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	return cxib_reg_user_memory(ib, start, length, address, access);
+	return cxib_reg_user_mr(ib, start, length, address, access);
 }
 
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
@@ -38,7 +38,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length
 {
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	return cxib_reg_user_dmabuf(ib, offset, length, address, fd, access);
+	return cxib_reg_user_mr_dmabuf(ib, offset, length, address, fd, access);
 }
 
 #endif
