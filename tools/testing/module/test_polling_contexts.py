@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of CQs, chosen by devlink: values, what they do to CQs that exist, and how long they last."""
 
+import contextlib
 import json
 import pathlib
 import re
 import subprocess
 import unittest
+from collections.abc import Iterator
 
+import failing_allocations
 import guest
 from control import until
 from recovering import RecoveryTest, trouble
@@ -15,7 +18,7 @@ from recovering import RecoveryTest, trouble
 DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
 
 
-class PollingContexts(RecoveryTest):
+class PollingTest(RecoveryTest):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(self.set_all, DEFAULTS)
@@ -34,10 +37,12 @@ class PollingContexts(RecoveryTest):
         shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return {param["name"]: param["values"][0]["value"] for param in shown["param"][self.name]}
 
+    def completion_queues(self) -> str:
+        return (pathlib.Path("/sys/kernel/debug/cxib") / self.hca.name / "completion_queues").read_text()
+
     def cqs(self) -> list[tuple[str, int]]:
         """Context and number of turns of each CQ."""
-        text = (pathlib.Path("/sys/kernel/debug/cxib") / self.hca.name / "completion_queues").read_text()
-        rows = [line.split('"') for line in text.splitlines() if line.startswith("0x")]
+        rows = [line.split('"') for line in self.completion_queues().splitlines() if line.startswith("0x")]
         return [(context, int(rest.split()[2])) for _, context, rest in rows]
 
     def tracked_contexts(self) -> frozenset[str]:
@@ -51,6 +56,18 @@ class PollingContexts(RecoveryTest):
         names = (path.read_text().strip() for path in pathlib.Path("/proc").glob("[0-9]*/comm"))
         return [name for name in names if name.startswith((f"{self.device_name()}/cq", f"{self.device_name()}/comp"))]
 
+    def use_cqs(self) -> None:
+        """A MAD and its answer."""
+        subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
+
+    def recover(self) -> None:
+        recovered = self.new_messages().count("the device has recovered")
+        trouble("health", "fatal", "1")
+        until(lambda: self.new_messages().count("the device has recovered") > recovered, "the device recovers")
+        until(self.is_active, "the port is active again")
+
+
+class PollingContexts(PollingTest):
     def test_invalid_values_refused_and_change_nothing(self) -> None:
         self.assertEqual(self.values(), DEFAULTS)
         for name, value, message in [
@@ -69,7 +86,7 @@ class PollingContexts(RecoveryTest):
             with self.subTest(context=value):
                 self.set_all({"cq_process_context": value})
                 before = sum(turns for _, turns in self.cqs())
-                subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
+                self.use_cqs()
                 until(lambda: sum(turns for _, turns in self.cqs()) > before, "a CQ has a turn")
                 self.assertEqual({name for name, _ in self.cqs()}, {context})
                 self.assertEqual(self.tracked_contexts(), {context})
@@ -78,15 +95,72 @@ class PollingContexts(RecoveryTest):
     def test_settings_survive_recovery_but_not_rebind(self) -> None:
         chosen = {"cq_softirq_context": "thread", "cq_process_context": "thread", "cq_quantum_us": 10, "cq_busy_poll_us": 7}
         self.set_all(chosen)
-        trouble("health", "fatal", "1")
-        until(lambda: "the device has recovered" in self.new_messages(), "the device recovers")
+        self.recover()
         self.assertEqual(self.values(), chosen)
-        until(self.is_active, "the port is active again")
         self.assertEqual({context for context, _ in self.cqs()}, {"own thread"})
         guest.unbind(self.hca)
         self.assertEqual(guest.bind_error(self.hca), "")
         self.assertEqual(self.values(), DEFAULTS)
         self.assertEqual(self.threads(), [])
+
+
+def function_range(name: str) -> tuple[int, int]:
+    """Where a function of the driver begins and the next one does."""
+    symbols = re.findall(r"(?m)^(\w+) [tT] (\S+)\t\[cxib\]$", pathlib.Path("/proc/kallsyms").read_text())
+    start = next(int(address, 16) for address, symbol in symbols if symbol == name)
+    return start, min(int(address, 16) for address, _ in symbols if int(address, 16) > start)
+
+
+@contextlib.contextmanager
+def no_memory_in(function: str) -> Iterator[None]:
+    """Every allocation of objects that this function of the driver asks for fails."""
+    directory = failing_allocations.FAULTS / "failslab"
+    start, end = function_range(function)
+    values = {"require-start": start, "require-end": end, "reject-start": 0, "reject-end": 0, "stacktrace-depth": 32, "verbose": 0,
+              "task-filter": "N", "ignore-gfp-wait": "N", "interval": 1, "times": -1, "probability": 100}
+    for name, value in values.items():
+        guest.write_attribute(directory / name, str(value))
+    try:
+        yield
+    finally:
+        guest.write_attribute(directory / "probability", "0")
+
+
+@unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+class FailingContexts(PollingTest):
+    def left_to_core(self) -> int:
+        return int(re.search(r"CQs left to the core: (\d+)", self.completion_queues())[1])
+
+    def test_context_without_memory_refused_and_changes_nothing(self) -> None:
+        # Workqueues that there are would be used again.
+        self.recover()
+        for value, function in [("thread", "cxib_poll_thread_create"), ("workqueue", "cxib_poll_workqueue"),
+                                ("unbound", "cxib_poll_workqueue")]:
+            with self.subTest(context=value):
+                # A CQ keeps its own thread.
+                threads = self.threads()
+                with no_memory_in(function):
+                    self.assertIn("Cannot allocate memory", self.set("cq_process_context", value))
+                    self.assertEqual(self.values(), DEFAULTS)
+                    self.assertEqual({name for name, _ in self.cqs()}, {"core"})
+                    self.assertEqual(self.threads(), threads)
+                    self.use_cqs()
+                self.assertEqual(self.set("cq_process_context", value), "")
+                self.use_cqs()
+                self.set_all(DEFAULTS)
+
+    def test_new_cq_without_thread_left_to_core(self) -> None:
+        self.set_all({"cq_process_context": "thread"})
+        with no_memory_in("cxib_poll_thread_create"):
+            self.recover()
+            self.assertEqual({name for name, _ in self.cqs()}, {"core"})
+            self.assertEqual(self.left_to_core(), len(self.cqs()))
+            self.use_cqs()
+        # devlink does not set the value that a parameter has.
+        self.set_all({"cq_process_context": "core"})
+        self.set_all({"cq_process_context": "thread"})
+        self.assertEqual(self.left_to_core(), 0)
+        self.assertEqual({name for name, _ in self.cqs()}, {"own thread"})
 
 
 if __name__ == "__main__":
