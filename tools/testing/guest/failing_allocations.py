@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes one allocation of the driver fail: the n-th one that this thread asks for inside the driver.
+"""Makes one allocation of the driver fail: the n-th one that this thread, or another process, asks for inside the driver.
 
 The kernel counts allocations only where the driver's code is not far up the stack, so a number means the same allocation
 each time. Its other faults are never counted.
@@ -72,10 +72,12 @@ def probe_in_this_thread(device: pathlib.Path) -> None:
     guest.write_attribute(device / "numa_node", "-1")
 
 
-def with_failure(number: int, action: Callable[[], str]) -> Outcome:
-    """Has the allocation of this number fail during an action, which returns an error."""
-    # Both are open before: opening allocates, too.
-    switch = os.open(f"/proc/self/task/{threading.get_native_id()}/fail-nth", os.O_RDWR)
+def with_failure(number: int, action: Callable[[], str], process: int | None = None) -> Outcome:
+    """Has the allocation of this number fail during an action, which returns an error. The action is this thread's, or
+    has the main thread of a process do it."""
+    thread = threading.get_native_id() if process is None else process
+    # Open before: opening allocates, too.
+    switch = os.open(f"/proc/{process or 'self'}/task/{thread}/fail-nth", os.O_RDWR)
     try:
         os.write(switch, str(number).encode())
         error = action()

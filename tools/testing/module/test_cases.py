@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import unittest
 
+from control import control
+
 PROGRAMS = pathlib.Path("/repo/build/cases")
 PATIENCE = 1800
 
@@ -93,6 +95,11 @@ class XrcRegistrations(Programs):
 
     def test_registration_with_wrong_attributes_refused(self) -> None:
         self.check("xrc_registration", "bad-requests")
+
+    def test_registration_in_domain_being_closed_busy(self) -> None:
+        control("fault", "command DEALLOC_XRCD delay=3000ms times=1")
+        self.addCleanup(control, "faults", "clear")
+        self.check("xrc_registration", "closing")
 
     def test_mismatched_unregistration_keeps_registration(self) -> None:
         self.check("xrc_registration", "mismatches")

@@ -4,6 +4,8 @@
 The receivers are on the first HCA, senders on the second.
 """
 
+import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -11,12 +13,16 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 
 sys.path.insert(0, "/repo/tools/testing/xrcrcv")
 # pylint: disable=wrong-import-position
+import failing_allocations  # noqa: E402
 import guest  # noqa: E402
+import raw_verbs  # noqa: E402
 import rdma  # noqa: E402
 from agents import Agent, Failed  # noqa: E402
+from control import control  # noqa: E402
 
 # Of the RDMA core's interface: enum ib_event_type, with the flag of registered QPs.
 COMM_EST = "0x80000004"
@@ -34,6 +40,42 @@ def target_qps() -> set[int]:
     text = subprocess.run(["rdma", "-j", "-d", "resource", "show", "qp"], check=True, capture_output=True, text=True).stdout
     device = rdma.devices()[0]
     return {qp["lqpn"] for qp in json.loads(text) if qp.get("type") == "XRC_TGT" and qp.get("ifname") == device}
+
+
+GROUPS = pathlib.Path("/run/xrc_groups")
+
+
+@contextlib.contextmanager
+def control_group() -> Iterator[pathlib.Path]:
+    """An rdma control group; its processes have to have ended at the end.
+
+    The kernel (6.12) frees a group with limits while devices refer to it: it crashes when one of them goes.
+    """
+    if not GROUPS.exists():
+        GROUPS.mkdir()
+        rdma.run("mount", "-t", "cgroup2", "none", GROUPS)
+        guest.write_attribute(GROUPS / "cgroup.subtree_control", "+rdma")
+    group = GROUPS / "registrations"
+    group.mkdir()
+    try:
+        yield group
+    finally:
+        limit_objects(group, "max")
+        group.rmdir()
+
+
+def limit_objects(group: pathlib.Path, limit: int | str) -> None:
+    """Limits the objects that its processes may have on the first HCA."""
+    guest.write_attribute(group / "rdma.max", f"{rdma.devices()[0]} hca_object={limit}")
+
+
+def objects_of(group: pathlib.Path) -> int:
+    """How many objects its processes have on the first HCA."""
+    for line in (group / "rdma.current").read_text().splitlines():
+        device, *amounts = line.split()
+        if device == rdma.devices()[0]:
+            return int(dict(amount.split("=") for amount in amounts)["hca_object"])
+    return 0
 
 
 class WithAgents(unittest.TestCase):
@@ -202,6 +244,69 @@ class Library(WithAgents):
         self.assertIn(qpn, target_qps())
         opener.kill()
         self.assertNotIn(qpn, target_qps())
+
+    def test_unregister_by_two_threads_succeeds_once(self) -> None:
+        agent = self.member()
+        for _ in range(20):
+            qpn = int(agent("create", 0))
+            self.assertEqual(agent("race", 0, qpn), "1 EINVAL")
+            self.assertNotIn(qpn, target_qps())
+
+    def test_domain_being_closed_busy(self) -> None:
+        agent = self.agent()
+        agent("domain", 0, "-", "create")
+        control("fault", "command DEALLOC_XRCD delay=3000ms times=1")
+        self.addCleanup(control, "faults", "clear")
+        # The domain is closed all the same.
+        self.assertEqual(agent("closing", 0, 0), "EBUSY 0")
+
+    def test_registration_beyond_cgroup_limit_refused(self) -> None:
+        creator = self.member()
+        qpn = int(creator("create", 0))
+        with control_group() as group:
+            agent = self.member()
+            agent("join-group", group)
+            agent("device", 1, 0)
+            agent("domain", 0, self.file)
+            before = objects_of(group)
+            for room, refused in ((0, ("register", 0, qpn)), (0, ("create", 0)), (1, ("create", 0))):
+                # A new QP and its registration are an object each.
+                limit_objects(group, before + room)
+                with self.subTest(room=room, refused=refused):
+                    self.assertEqual(agent.refusal(*refused), "EAGAIN")
+                    self.assertEqual(objects_of(group), before)
+            self.assertEqual(agent("register", 0, qpn), "0")
+            self.assertEqual(objects_of(group), before + 1)
+            agent("unregister", 0, qpn)
+            self.assertEqual(objects_of(group), before)
+            agent.kill()
+        self.assertEqual(target_qps(), {qpn})
+
+    @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+    def test_failed_allocation_leaves_no_registration(self) -> None:
+        creator = self.member()
+        agent = self.member()
+        qpn = int(creator("create", 0))
+        for module in ("cxib", "ib_uverbs", "ib_core"):
+            failing_allocations.count_only("failslab", module)
+            with self.subTest(module=module):
+                self.assertGreater(self.fail_each_registration(agent, qpn), 0)
+
+    def fail_each_registration(self, agent: Agent, qpn: int) -> int:
+        """Has each allocation fail once; returns how many registrations have failed, none of which is left."""
+        failed = 0
+        number = allocations = 0
+        while allocations == number:
+            number += 1
+            error, allocations = failing_allocations.with_failure(
+                number, lambda: agent.error("register", 0, qpn), agent.process.pid)
+            if error:
+                self.assertEqual(error, "ENOMEM")
+                self.assertEqual(agent.refusal("unregister", 0, qpn), "EINVAL")
+                failed += 1
+            else:
+                agent("unregister", 0, qpn)
+        return failed
 
     def check_number_is_refused(self, agent: Agent, qpn: int) -> None:
         for call in (("register", 0, qpn), ("unregister", 0, qpn), ("init", 0, qpn), ("query", 0, qpn)):
@@ -435,6 +540,17 @@ class Example(unittest.TestCase):
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "mlx5", "shows what the libraries do on a driver without registrations")
 class OtherDriver(WithAgents):
     """mlx5_ib."""
+
+    def test_methods_unknown_to_kernel(self) -> None:
+        device = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(device.close)
+        device.make_basics()
+        xrcd = device.open_xrcd()
+        for call in (lambda: device.register_qp(xrcd, 1), lambda: device.find_registration(xrcd, 1),
+                     lambda: device.unregister_qp(0, xrcd, 1)):
+            with self.assertRaises(OSError) as caught:
+                call()
+            self.assertEqual(caught.exception.errno, errno.EPROTONOSUPPORT)
 
     def test_libxrcrcv_reports_no_support(self) -> None:
         self.library = "xrcrcv"

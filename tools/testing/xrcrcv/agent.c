@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -623,6 +625,85 @@ static void do_capability(void)
 #endif
 }
 
+/* Of two threads that unregister the same QP. */
+struct racer {
+	pthread_t thread;
+	pthread_barrier_t *barrier;
+	int error;
+};
+
+static void *unregister_in_race(void *argument)
+{
+	struct racer *racer = argument;
+
+	pthread_barrier_wait(racer->barrier);
+	racer->error = unreg(device->domains[number(1)], number(2));
+	return NULL;
+}
+
+/* race DOMAIN QPN: two threads unregister at once; returns how many have succeeded, and the error of the last that has not. */
+static void do_race(void)
+{
+	pthread_barrier_t barrier;
+	struct racer racers[2];
+	int succeeded = 0, error = 0;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (size_t at = 0; at < 2; at++) {
+		racers[at].barrier = &barrier;
+		pthread_create(&racers[at].thread, NULL, unregister_in_race, &racers[at]);
+	}
+	for (size_t at = 0; at < 2; at++) {
+		pthread_join(racers[at].thread, NULL);
+		succeeded += !racers[at].error;
+		if (racers[at].error)
+			error = racers[at].error;
+	}
+	pthread_barrier_destroy(&barrier);
+	ok("%d %s", succeeded, error ? strerrorname_np(error) : "0");
+}
+
+static void *close_in_thread(void *is_closed)
+{
+	int error = close_domain(device->domains[number(1)]);
+
+	atomic_store((atomic_bool *)is_closed, true);
+	return (void *)(intptr_t)error;
+}
+
+/*
+ * closing DOMAIN QPN: registers while a thread closes the domain; returns the first result that is another one than that
+ * of a domain which is open, EINVAL for a number that no QP has. The domain has to take its time: after it is closed
+ * nothing may be called with it.
+ */
+static void do_closing(void)
+{
+	atomic_bool is_closed = false;
+	pthread_t thread;
+	void *closed;
+	int error;
+
+	pthread_create(&thread, NULL, close_in_thread, &is_closed);
+	do {
+		error = reg(device->domains[number(1)], number(2));
+	} while (error == EINVAL && !atomic_load(&is_closed));
+	pthread_join(thread, &closed);
+	ok("%s %d", strerrorname_np(error), (int)(intptr_t)closed);
+}
+
+/* join-group DIRECTORY: of the control groups. */
+static void do_join_group(void)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", word(1));
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "%d", getpid()) < 0 || fclose(file))
+		return failed(-1);
+	ok("0");
+}
+
 static const struct command {
 	const char *name;
 	void (*function)(void);
@@ -634,6 +715,7 @@ static const struct command {
 	{ "rc-qp", do_rc_qp }, { "sender", do_sender }, { "connect", do_connect }, { "send", do_send },
 	{ "write", do_write }, { "receive", do_receive }, { "event", do_event }, { "fork", do_fork },
 	{ "close-device", do_close_device }, { "replace-events", do_replace_events }, { "capability", do_capability },
+	{ "race", do_race }, { "closing", do_closing }, { "join-group", do_join_group },
 };
 
 static void obey(char *line)

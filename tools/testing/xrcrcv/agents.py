@@ -44,13 +44,20 @@ class Agent:
         self.post(*words)
         return self.take()
 
-    def refusal(self, *words: str | int) -> str:
-        """The errno of a command that has to fail."""
+    def error(self, *words: str | int) -> str:
+        """The errno of a command, "" if it succeeds."""
         try:
-            result = self(*words)
+            self(*words)
         except Failed as failed:
             return str(failed)
-        raise AssertionError(f"'{words}' has succeeded: {result}")
+        return ""
+
+    def refusal(self, *words: str | int) -> str:
+        """The errno of a command that has to fail."""
+        error = self.error(*words)
+        if not error:
+            raise AssertionError(f"'{words}' has succeeded")
+        return error
 
     def kill(self) -> None:
         """Kills the process, and waits until the kernel has closed its files."""

@@ -428,17 +428,24 @@ static void creator_alone(void)
 	pass("the QP goes with its only registration");
 }
 
+static void expect_wrong_number(const struct peer *peer, uint32_t qpn)
+{
+	EXPECT(peer, REGISTER, qpn, EINVAL);
+	EXPECT(peer, FIND, qpn, ENOENT);
+	EXPECT(peer, UNREGISTER, qpn, ENOENT);
+}
+
 static void wrong_numbers(void)
 {
 	struct scene scene = {};
 	struct peer *peer = &scene.peers[1];
 
 	set_scene(&scene, 0);
-	EXPECT(peer, REGISTER, 0, EINVAL);
-	EXPECT(peer, REGISTER, 0xfffffe, EINVAL);
-	EXPECT(peer, REGISTER, 0xffffffff, EINVAL);
-	EXPECT(peer, REGISTER, 1U << 24 | scene.qpn, EINVAL);
-	EXPECT(peer, REGISTER, tell(peer, CREATE_RC, 0), EINVAL);
+	expect_wrong_number(peer, 0);
+	expect_wrong_number(peer, 0xfffffe);
+	expect_wrong_number(peer, 0xffffffff);
+	expect_wrong_number(peer, 1U << 24 | scene.qpn);
+	expect_wrong_number(peer, tell(peer, CREATE_RC, 0));
 	EXPECT(peer, REGISTER_IN_OTHER, scene.qpn, EINVAL);
 	EXPECT(peer, REGISTER, scene.qpn, 0);
 	EXPECT(peer, REGISTER_IN_OTHER, scene.qpn, EINVAL);
@@ -842,6 +849,34 @@ static void opener(void)
 	pass("the last handle destroys the QP");
 }
 
+static void *close_domain(void *domain)
+{
+	return (void *)(intptr_t)ibv_close_xrcd(domain);
+}
+
+/* The device takes its time to close the domain. A QP 0 is in none: the result is another one as long as it is closed. */
+static void closing(void)
+{
+	struct ibv_context *context = open_device(1);
+	struct ibv_xrcd *domain = open_domain(context, NULL);
+	const uint32_t handle = handle_of(domain);
+	double end = now() + 60;
+	pthread_t thread;
+	void *closed;
+	int err;
+
+	MUST(pthread_create(&thread, NULL, close_domain, domain));
+	do {
+		err = register_qp(context->cmd_fd, handle, 0, context->async_fd);
+	} while (err == EINVAL && now() < end);
+	REFUSED(err, EBUSY);
+	REFUSED(find_qp(context->cmd_fd, handle, 0, &(uint32_t){ 0 }), EBUSY);
+	pthread_join(thread, &closed);
+	REFUSED((int)(intptr_t)closed, 0);
+	REFUSED(register_qp(context->cmd_fd, handle, 0, context->async_fd), ENOENT);
+	pass("a domain that is being closed is busy");
+}
+
 static void removed(void)
 {
 	struct objects o = make_objects();
@@ -881,6 +916,7 @@ static const struct {
 	{ "limited", limited },
 	{ "two-contexts", two_contexts },
 	{ "opener", opener },
+	{ "closing", closing },
 	{ "removed", removed },
 };
 
