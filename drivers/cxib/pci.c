@@ -12,6 +12,7 @@
 #include <linux/xarray.h>
 
 #include "device.h"
+#include "verbs/qp/pipelining.h"
 
 #define DEVICE_BAR	0
 
@@ -236,6 +237,8 @@ static int __init cxib_init(void)
 
 	debugfs_root = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_u32("command_timeout_ms", 0600, debugfs_root, &command_timeout_ms);
+	debugfs_create_bool("signature_pipelining", 0600, debugfs_root,
+			    &cxib_pipelining_is_offered);
 	err = pci_register_driver(&cxib_driver);
 	if (err)
 		debugfs_remove(debugfs_root);

@@ -16,6 +16,9 @@
 #include "verbs/qp/pipelining.h"
 #include "verbs/signature/integrity.h"
 
+/* For ULPs that look from now on; debugfs, of all devices. */
+bool cxib_pipelining_is_offered = true;
+
 /* How long the device may take to finish what it has started, before it is asked again. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
 
@@ -303,12 +306,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_signature_functions);
  * ULPs call cxib_signature_pipelining().
  *
  * Context: any.
- * Return: the functions; NULL if @device is one of another driver or lacks signature pipelining.
+ * Return: the functions; NULL if @device is one of another driver or lacks signature pipelining, or
+ * if the administrator does not want it.
  */
 const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device)
 {
 	/* The driver id is that of mlx5_ib. */
-	return device->ops.owner == THIS_MODULE && is_supported(device) ?
-	       &cxib_signature_functions : NULL;
+	if (device->ops.owner != THIS_MODULE || !is_supported(device))
+		return NULL;
+	return READ_ONCE(cxib_pipelining_is_offered) ? &cxib_signature_functions : NULL;
 }
 EXPORT_SYMBOL_GPL(cxib_find_signature_pipelining);

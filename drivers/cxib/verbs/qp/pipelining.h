@@ -62,6 +62,7 @@ static inline void cxib_pipelining_failed(const struct cxib_qp *qp)
 }
 
 /* ulp/signature_pipelining.c */
+extern bool cxib_pipelining_is_offered;
 extern const struct cxib_signature_pipelining cxib_signature_functions;
 
 /* sq_cancel.c */

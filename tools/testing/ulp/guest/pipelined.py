@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An NVMe target that posts data and response together, and disks whose blocks are bad."""
+
+import contextlib
+import json
+import os
+import pathlib
+from collections.abc import Iterator
+
+import disks
+import nvme
+import rdma
+import wire
+
+MODULE = os.environ.get("ULP_PIPELINED_NVMET", "nvmet-rdma.ko")
+BAD_BLOCKS = os.environ.get("ULP_BAD_BLOCKS", "bad_blocks.ko")
+# Without it the kernel's own driver has the HCAs: the target finds nothing, and works as before.
+HAS_PIPELINING = os.environ.get("ULP_DRIVER") == "cxib"
+CXIB = os.environ.get("ULP_CXIB", "")  # the module, for the other driver's guest
+SWITCH = pathlib.Path("/sys/kernel/debug/cxib/signature_pipelining")
+MEGABYTES = 32
+BLOCK = 512
+COUNTERS = tuple(f"drv_signature_{name}" for name in ("stops", "cancelled", "spurious_events"))
+
+
+@contextlib.contextmanager
+def target(*options: str) -> Iterator[None]:
+    """A disk with protection information, served by the changed module; options are for the disk."""
+    with disks.appearing("sd*") as found:
+        rdma.run("modprobe", "sd_mod")
+        rdma.run("modprobe", "scsi_debug", f"dev_size_mb={MEGABYTES}", "dif=1", "dix=1", "guard=0", "delay=0",
+                 *options)
+    try:
+        rdma.run("modprobe", "-a", "nvmet", "rdma_cm")
+        rdma.run("insmod", MODULE)
+        with nvme.target(found[0], protected=True):
+            yield
+    finally:
+        rdma.run("modprobe", "-r", "scsi_debug")
+
+
+@contextlib.contextmanager
+def bad_blocks(*blocks: int) -> Iterator[None]:
+    """Some blocks of the disk are bad meanwhile."""
+    rdma.run("insmod", BAD_BLOCKS, f"blocks={','.join(str(block) for block in blocks)}")
+    try:
+        yield
+    finally:
+        rdma.run("rmmod", "bad_blocks")
+
+
+def bad_reads() -> int:
+    """How often the target has read one of the bad blocks."""
+    return int(pathlib.Path("/sys/module/bad_blocks/parameters/reads").read_text())
+
+
+@contextlib.contextmanager
+def switched_off() -> Iterator[None]:
+    """Targets find no signature pipelining when a connection is made meanwhile: by cxib's switch, or on a device that
+    is not cxib's."""
+    if not HAS_PIPELINING:
+        rdma.run("insmod", CXIB)
+        try:
+            yield
+        finally:
+            rdma.run("rmmod", "cxib")
+        return
+    SWITCH.write_text("N")
+    try:
+        yield
+    finally:
+        SWITCH.write_text("Y")
+
+
+def counters() -> dict[int, tuple[int, ...]]:
+    """Of the target's QPs with signature pipelining, by number: stops, cancelled responses, unexplained events."""
+    text = rdma.run("rdma", "-j", "-dd", "resource", "show", "qp", "link", f"{wire.ends()[0].device}/1")
+    return {entry["lqpn"]: tuple(entry[name] for name in COUNTERS) for entry in json.loads(text) if COUNTERS[0] in entry}

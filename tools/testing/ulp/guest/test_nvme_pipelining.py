@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signature pipelining in the kernel's NVMe target: never a good response for bad data, and no reset for an error.
+
+The target's module is the kernel's own, changed by tools/pipelined_nvmet. Whether a block is bad is for the target to say:
+the client's kernel does not check, and its HCA's reports of errors are dropped where it could see one.
+"""
+
+import concurrent.futures
+import contextlib
+import errno
+import mmap
+import os
+import pathlib
+import random
+from collections.abc import Iterator
+
+import disks
+import nvme
+import peer
+import pipelined
+import protection
+import rdma
+import ulp
+from control import control
+
+SIZE = 4096
+BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
+GUARD = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)
+READS = 1000
+QUEUES = 2  # of nvme.connection(), without that of the administration
+SIG_ERR = 0xc  # opcode of the CQE
+RETRIES = pathlib.Path("/sys/module/nvme_core/parameters/max_retries")
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return pipelined.target()
+
+
+def unload() -> None:
+    disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
+
+
+def content(place: int) -> bytes:
+    return random.Random(place).randbytes(SIZE)  # noqa: S311
+
+
+def read(descriptor: int, place: int) -> bytes | int:
+    """What is read there; or the error."""
+    with mmap.mmap(-1, SIZE) as memory:
+        try:
+            os.preadv(descriptor, [memory], place * SIZE)
+        except OSError as error:
+            return error.errno
+        return memory[:]
+
+
+class Disk(ulp.Protocol):
+    PLACES = 64
+
+    def setUp(self) -> None:
+        """A bad block is read once only."""
+        rdma.run("modprobe", "nvme_core")
+        self.addCleanup(disks.write, RETRIES, RETRIES.read_text().strip())
+        disks.write(RETRIES, 0)
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[int]:
+        """A disk with known contents; its descriptor."""
+        with nvme.connection() as disk, protection.left_to_the_hca(disk):
+            descriptor = os.open(disk, os.O_RDWR | os.O_DIRECT)
+            try:
+                for place in range(self.PLACES):
+                    with mmap.mmap(-1, SIZE) as memory:
+                        memory[:] = content(place)
+                        os.pwritev(descriptor, [memory], place * SIZE)
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
+    def assert_reads_right(self, descriptor: int, count: int = READS, but: tuple[int, ...] = ()) -> None:
+        places = [place for place in range(self.PLACES) if place not in but]
+        for number in range(count):
+            place = places[number % len(places)]
+            self.assertEqual(read(descriptor, place), content(place))
+
+    def assert_counters_grow(self, before: dict[int, tuple[int, ...]], stops: range, cancelled: int) -> None:
+        """And no queue pair has been replaced, as after a reset."""
+        after = peer.call(pipelined.counters)
+        self.assertEqual(after.keys(), before.keys())
+        if not pipelined.HAS_PIPELINING:
+            return
+        grown = [sum(now[i] for now in after.values()) - sum(then[i] for then in before.values()) for i in range(3)]
+        self.assertIn(grown[0], stops)
+        self.assertEqual(grown[1:], [cancelled, 0])
+
+    def test_good_reads_stop_nothing(self) -> None:
+        with self.connected() as descriptor:
+            before = peer.call(pipelined.counters)
+            self.assertEqual(len(before), QUEUES if pipelined.HAS_PIPELINING else 0)
+            self.assert_reads_right(descriptor)
+            self.assert_counters_grow(before, range(1), 0)
+
+    def test_bad_block_reported_by_target(self) -> None:
+        with self.connected() as descriptor:
+            before, said = peer.call(pipelined.counters), len(protection.messages())
+            with peer.holding(pipelined.bad_blocks, 10 * BLOCKS + 3):
+                self.assertEqual(read(descriptor, 10), errno.EILSEQ)
+                self.assertIn(GUARD, protection.messages()[said:])
+                self.assertEqual(peer.call(pipelined.bad_reads), 1)
+                self.assert_counters_grow(before, range(1, 2), 1)
+                self.assert_reads_right(descriptor, but=(10,))
+            self.assert_reads_right(descriptor, self.PLACES)
+            self.assert_counters_grow(before, range(1, 2), 1)
+
+    def test_bad_blocks_among_reads_in_flight_reported(self) -> None:
+        for bad in ((20,), (20, 21), (3, 9, 27)):
+            with self.subTest(bad), self.connected() as descriptor:
+                before = peer.call(pipelined.counters)
+                with (peer.holding(pipelined.bad_blocks, *(place * BLOCKS for place in bad)),
+                      concurrent.futures.ThreadPoolExecutor(32) as pool):
+                    results = list(pool.map(lambda place: read(descriptor, place), range(32)))
+                self.assertEqual(results, [errno.EILSEQ if place in bad else content(place) for place in range(32)])
+                # One stop may be for several errors.
+                self.assert_counters_grow(before, range(1, len(bad) + 1), len(bad))
+                self.assert_reads_right(descriptor, self.PLACES)
+
+    def test_bad_written_block_cancels_nothing(self) -> None:
+        with nvme.connection() as disk:
+            before, blocks = peer.call(pipelined.counters), bytes(protection.SIZE)
+            protection.write(disk, blocks)
+            with protection.corruption(protection.CLIENT), self.assertRaises(OSError) as raised:
+                protection.write(disk, b"x" * protection.SIZE)
+            self.assertEqual(raised.exception.errno, errno.EILSEQ)
+            self.assertEqual(protection.read(disk), blocks)
+            self.assert_counters_grow(before, range(1, 2), 0)
+
+    def test_bad_block_with_information_on_wire_reported_by_target(self) -> None:
+        """The client's HCA would find the block bad, too; its report is dropped, so that the answer counts."""
+        with nvme.connection(1) as disk:
+            protection.write(disk, b"y" * protection.SIZE)
+            before = peer.call(pipelined.counters)
+            control("fault", f"cqe type={SIG_ERR} drop @hca1")
+            try:
+                with peer.holding(pipelined.bad_blocks, protection.PLACE // pipelined.BLOCK):
+                    self.assertRaises(OSError, protection.read, disk)
+                self.assert_counters_grow(before, range(1, 2), 1)
+            finally:
+                control("faults", "clear")
+            self.assertEqual(protection.read(disk), b"y" * protection.SIZE)
+
+    def test_target_without_pipelining_reports_bad_block(self) -> None:
+        with peer.holding(pipelined.switched_off), self.connected() as descriptor:
+            self.assertEqual(peer.call(pipelined.counters), {})
+            with peer.holding(pipelined.bad_blocks, 10 * BLOCKS):
+                self.assertEqual(read(descriptor, 10), errno.EILSEQ)
+            self.assert_reads_right(descriptor, self.PLACES)
