@@ -37,9 +37,9 @@
  * @CXIB_SIGNATURE_AUTOMATIC: the driver cancels the response of each failed transfer and resumes
  *	the QP. The ULP gets a marked completion of the response, see cxib_wc_is_cancelled(), and
  *	no IB_EVENT_SQ_DRAINED.
- * @CXIB_SIGNATURE_MANUAL: the ULP does, after IB_EVENT_SQ_DRAINED. The event handler of the QP is
- *	called in process context, may sleep and call all functions below; it must not destroy the
- *	QP. All errors found before the stop can be fetched then.
+ * @CXIB_SIGNATURE_MANUAL: the ULP cancels and resumes, after IB_EVENT_SQ_DRAINED. The event
+ *	handler of the QP is called in process context, may sleep and call all functions below; it
+ *	must not destroy the QP. All errors found before the stop can be fetched then.
  */
 enum cxib_signature_policy {
 	CXIB_SIGNATURE_AUTOMATIC,
@@ -49,8 +49,8 @@ enum cxib_signature_policy {
 /**
  * struct cxib_signature_pipelining - functions for the QPs of a device
  * @abi: %CXIB_SIGNATURE_PIPELINING_ABI
- * @enable: let signature errors stop the send queue of a kernel QP of the device. Holds until the
- *	QP is destroyed. Process context, may sleep. Returns 0;
+ * @enable: let signature errors stop the send queue of a kernel QP of the device, until the QP is
+ *	destroyed. Process context, may sleep. Returns 0;
  *	-EINVAL: not an RC QP with IB_QP_CREATE_INTEGRITY_EN, not in RESET or INIT, an unknown
  *	policy, or %CXIB_SIGNATURE_AUTOMATIC for a QP with IB_SIGNAL_ALL_WR,
  *	-EALREADY: enabled before; -ENOMEM; or an error of the device.

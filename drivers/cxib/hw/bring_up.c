@@ -132,9 +132,10 @@ static void remove_debugfs(struct cxib_hw *hw)
 }
 
 /*
- * A function that could not be reset. Firmware stops its DMA, and the word lasts until a reset: so
- * another instance of this module, or the next kernel, also knows that the function is unclean.
- * mlx5_core leaves the same after a fast teardown. The address is written as read.
+ * Disables the interface of a function that could not be reset. Firmware stops its DMA and keeps
+ * the word until a reset, so that another instance of this module, or the next kernel, can detect
+ * the unclean function. mlx5_core leaves the same word after a fast teardown. The address in it is
+ * written as it was read.
  */
 static void disable_interface(struct cxib_hw *hw)
 {

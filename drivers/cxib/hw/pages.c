@@ -137,8 +137,8 @@ static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
 	return host;
 }
 
-/* A page with room: one in part use, or a new one. */
-static struct cxib_page *find_room(struct cxib_pages *pages)
+/* A page that is not full: one in partial use, or a new one. */
+static struct cxib_page *get_partial_page(struct cxib_pages *pages)
 {
 	struct cxib_page *host;
 
@@ -153,7 +153,7 @@ static struct cxib_page *find_room(struct cxib_pages *pages)
 	return host;
 }
 
-/* Does not use the nth firmware page any more. A page without any in use is freed. */
+/* Ends the use of the nth firmware page. A host page without any in use is freed. */
 static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
 {
 	host->used &= ~BIT_ULL(n);
@@ -166,7 +166,7 @@ static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned i
 
 static int add_page(struct cxib_pages *pages, __be64 *address)
 {
-	struct cxib_page *host = find_room(pages);
+	struct cxib_page *host = get_partial_page(pages);
 	dma_addr_t dma;
 	unsigned int n;
 	int err;

@@ -26,7 +26,7 @@ struct dentry;
  * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
  * @log_host_page: log2 of the size of the host's pages; at most 18
  * @held: struct cxib_page by number of a firmware page: those that firmware holds or has rejected
- * @partial: list of struct cxib_page with room for further firmware pages
+ * @partial: list of struct cxib_page that are not full
  * @mapped: number of pages of the host
  * @count: number of pages that firmware holds
  * @quarantined: number of pages that it has rejected; they are not freed before bus mastering is

@@ -96,9 +96,9 @@ static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *po
 		       enum cxib_poll_target target)
 {
 	poll->target = target;
-	/* Its thread or workqueue is visible before the runner is; pairs with queue_cq(). */
+	/* The thread or workqueue is visible before its runner is; pairs with queue_cq(). */
 	smp_store_release(&poll->next_runner, runner_of(polling, poll, target));
-	/* Spares events of CQs that are left to the RDMA core the call. */
+	/* Events of CQs that are left to the RDMA core do not call queue_cq(). */
 	WRITE_ONCE(poll->cq->is_scheduled, target != CXIB_POLL_CORE);
 }
 
@@ -317,7 +317,7 @@ static int create_cq(struct cxib_cq *cq)
 	return 0;
 }
 
-/* No event arrives any more. The runner that owns the CQ drops its reference before long. */
+/* No event arrives any more. The runner that owns the CQ drops its reference after its turn. */
 static void destroy_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_cq *poll = cq->poll;
@@ -342,7 +342,7 @@ static void destroy_cq(struct cxib_cq *cq)
 	kfree(poll);
 }
 
-/* In the interrupt; the claim is won. */
+/* Called in the interrupt, which has taken the claim. */
 static bool queue_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_cq *poll = cq->poll;
@@ -398,7 +398,7 @@ static int fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
 
-	/* destroy_cq() frees it before the resource tracker forgets the CQ. */
+	/* destroy_cq() frees cq->poll while the resource tracker still lists the CQ. */
 	guard(mutex)(&polling->policy->lock);
 	return cq->poll ? cxib_poll_fill_res_cq(message, cq->poll) : 0;
 }

@@ -100,7 +100,7 @@ void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_requeue);
 
-/* Lets the rounds pass at once in which no CQ in @old would get a turn: thousands, perhaps. */
+/* Skips the rounds in which no CQ in @old would get a turn: they may be thousands. */
 static void skip_rounds(struct cxib_poll_list *list)
 {
 	struct cxib_poll_entry *entry;
@@ -132,10 +132,12 @@ static struct cxib_poll_entry *next_old(struct cxib_poll_list *list)
 }
 
 /**
- * cxib_poll_list_idle() - is no CQ waiting
+ * cxib_poll_list_idle() - end the rounds if no CQ waits
  * @list: the list
  *
- * Return: true if the list is empty. Then all debts are paid: no CQ is owed anything.
+ * An empty list cancels all debts: no other CQ has waited for the time that they stand for.
+ *
+ * Return: true if the list is empty.
  */
 bool cxib_poll_list_idle(struct cxib_poll_list *list)
 {
@@ -175,13 +177,13 @@ struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_next);
 
 /**
- * cxib_poll_list_repay() - let a CQ that is alone in its list pay a quantum of its debt
+ * cxib_poll_list_repay() - take a quantum from the debt of a CQ that is alone in its list
  * @list: the list
  *
  * For a list whose CQ shares the processor with those of other lists: each call stands for a turn
  * that the CQ does without. cxib_poll_list_next() would let the rounds pass at once.
  *
- * Return: true if the CQ has paid; false if it may have a turn, or the list is empty.
+ * Return: true if the CQ had a debt; false if it may have a turn, or the list is empty.
  */
 bool cxib_poll_list_repay(struct cxib_poll_list *list)
 {
@@ -222,7 +224,7 @@ unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_batch);
 
-/* A batch that is too small costs a look at the clock, one too large delays all other CQs. */
+/* Too high an estimate costs one more look at the clock; too low a one delays all other CQs. */
 static void learn_cost(struct cxib_poll_entry *entry, u32 cost_ns)
 {
 	if (cost_ns > entry->cost_ns)
@@ -255,7 +257,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_charge);
  * cxib_poll_entry_emptied() - ends the turn of a CQ that has no completions left
  * @entry: the entry; in no list
  *
- * Time that is left is lost, a debt is kept.
+ * Time that the turn left unused is lost, a debt is kept.
  */
 void cxib_poll_entry_emptied(struct cxib_poll_entry *entry)
 {

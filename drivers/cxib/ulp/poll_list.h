@@ -17,7 +17,7 @@
  *   before it.
  * - Between two turns of a CQ that stays full pass at most (n - 1)(Q + D) if the others stay full,
  *   too. One that empties in between may come back as fresh once, and counts twice.
- * - A CQ that has overrun its turns by more than Q pays first: it passes as many turns as cover the
+ * - A CQ that has overrun its turns by more than Q is in debt: it skips as many turns as cover the
  *   debt, which never exceeds CXIB_POLL_MAX_DEBT_NS.
  *
  * D is one done() as long as the cost of done() does not rise within a batch, at most
@@ -41,7 +41,7 @@
  */
 #define CXIB_POLL_MIN_COST_NS	16
 /*
- * What a CQ can owe. A done() of this length is reported by the kernel as hogging the processor
+ * Maximum debt of a CQ. A done() of this length is reported by the kernel as hogging the processor
  * (workqueue.cpu_intensive_thresh_us), so whatever seems longer is more likely a clock that jumped
  * or a guest that was stopped; the CQ that happened to be polled must not pay for that.
  */

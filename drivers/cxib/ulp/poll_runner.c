@@ -265,11 +265,11 @@ bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 }
 
 /**
- * cxib_poll_runner_repay() - let the only CQ of a runner pay for turns that were too long
+ * cxib_poll_runner_repay() - skip a turn of a CQ whose earlier turns were too long
  * @runner: runner of one CQ; only its entity calls this
  *
  * Context: any.
- * Return: true if this turn was the price; false if the CQ may have it.
+ * Return: true if the turn is skipped; false if the CQ may have it.
  */
 bool cxib_poll_runner_repay(struct cxib_poll_runner *runner)
 {

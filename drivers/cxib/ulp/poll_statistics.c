@@ -61,7 +61,7 @@ static void show_vectors(struct seq_file *file, const struct cxib_poll_device *p
 	}
 }
 
-/* Of the CQs that follow the settings, those that could not. */
+/* Number of CQs for which the context of the settings could not be prepared. */
 static unsigned int count_left(const struct cxib_poll_device *polling)
 {
 	const struct cxib_poll_cq *poll;

@@ -27,7 +27,7 @@ static void work_fn(struct work_struct *item)
 {
 	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
 
-	/* Turns of the CQs that have work items of their own take turns on the CPU. */
+	/* Queued behind the work items of other CQs of the CPU, so that their turns alternate. */
 	if (cxib_poll_runner_repay(&work->runner) || cxib_poll_runner_turn(&work->runner))
 		queue(work);
 }

@@ -16,13 +16,13 @@
 #include "verbs/qp/pipelining.h"
 #include "verbs/signature/integrity.h"
 
-/* For ULPs that look from now on; debugfs, of all devices. */
+/* Of all devices, set through debugfs: if false, ULPs find no functions from then on. */
 bool cxib_pipelining_is_offered = true;
 
-/* How long the device may take to finish what it has started, before it is asked again. */
+/* Time for the device to finish the WQEs that it has started, before the QP is queried again. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
 
-/* What a stop ends in. */
+/* What handling a stop has led to. */
 enum outcome {
 	OUTCOME_NOTHING,
 	OUTCOME_COLLECTED,
@@ -51,7 +51,7 @@ static int find_resume(struct cxib_pipelining *pipelining, const struct hw_qpc *
 	return err;
 }
 
-/* The response must not be sent. */
+/* Cancels the response of the transfer whose MR, with mkey @key, has the signature error. */
 static int cancel_response(struct cxib_pipelining *pipelining, u32 key)
 {
 	struct cxib_qp *qp = pipelining->qp;
@@ -125,7 +125,7 @@ static enum outcome handle_stop(struct cxib_pipelining *pipelining)
 									 OUTCOME_FAILED;
 	switch (hw_qpc_get_state(&context)) {
 	case HW_QP_STATE_SQD:
-		/* The event is lost, or still to come. */
+		/* The SQ_DRAINED event is lost, or still to come. */
 		if (!(READ_ONCE(qp->sq.state) & CXIB_SQ_STOPPED))
 			cxib_sq_stop(qp);
 		return collect(pipelining, &context);
@@ -148,7 +148,7 @@ static void raise_event(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-/* Rather no connection than a good response for bad data. */
+/* The connection ends, because otherwise a good response for bad data might be sent. */
 static void fail(struct cxib_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

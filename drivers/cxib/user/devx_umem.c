@@ -50,7 +50,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 {
 	int err;
 
-	/* It would be memory of another device. */
+	/* A dma-buf is memory of another device. */
 	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
 		return -EOPNOTSUPP;
 	err = uverbs_copy_from(&request->address, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR);

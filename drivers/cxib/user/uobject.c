@@ -48,8 +48,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_async_event_handler);
  * cxib_uobject_pin() - forbid destruction of a uobject by user space
  * @uobject: locked for reading
  *
- * User space gets -EBUSY. When the context is closed, what has pinned @uobject has to be
- * destroyed before it: a younger uobject is.
+ * User space gets -EBUSY. A closed context destroys its newest uobjects first, so whatever pins
+ * @uobject must belong to a uobject that was created after it.
  */
 void cxib_uobject_pin(struct ib_uobject *uobject)
 {

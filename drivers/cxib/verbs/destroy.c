@@ -81,11 +81,11 @@ static bool has_request(struct ib_udata *udata)
  * @pinned: what the device can access through it; NULL: nothing
  * @err: result of the command
  *
- * A process that asks for it gets the error, because objects that it has created by DEVX may refer
- * to this one: nothing else may come of it. If the result is unknown, the process must not repeat
- * the command, because the number may be that of another object then. When a user context ends,
- * the RDMA core cannot do anything about an error but leak the object. In both cases the object
- * becomes a leftover, together with @pinned, which is zeroed.
+ * A process that has requested the destruction gets the error of a refusal and keeps the object,
+ * because objects that it has created by DEVX may refer to it. If the result is unknown, the
+ * process must not repeat the command, because the number may be that of another object then. When
+ * a user context ends, the RDMA core would leak an object whose destruction fails. In the last two
+ * cases the object becomes a leftover, together with @pinned, which is zeroed.
  *
  * Context: process context, may sleep.
  * Return: 0 if the object no longer exists for the RDMA core, and what @pinned still contains can

@@ -148,7 +148,7 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
 /**
  * struct cxib_user_interface - user space part of the driver
  * @ops: added to the ops of verbs/
- * @cq_ops: the same, of CQs
+ * @cq_ops: operations of CQs, added as well
  * @definitions: uverbs objects and methods of the driver
  * @start: called before user contexts can exist; undoes its work if it returns an
  *	error

@@ -97,6 +97,9 @@ struct leftover {
  * @opcode: opcode of the command
  * @uid: owner uid; 0: kernel
  * @number: number of the object
+ *
+ * Context: any.
+ * Return: the command; its input and output have the layouts of general objects.
  */
 struct cxib_destroy cxib_destroy_object(u16 opcode, u16 uid, u32 number)
 {
@@ -118,6 +121,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_object);
 /**
  * cxib_leftovers_init() - initialise the leftovers of an RDMA device: none
  * @ibdev: RDMA device
+ *
+ * Context: process context.
  */
 void cxib_leftovers_init(struct cxib_ibdev *ibdev)
 {
@@ -170,9 +175,10 @@ static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_uc
  * @context: user context of the object; NULL: kernel object
  * @destroy: the command that is about to destroy it
  *
- * Firmware is not known to refuse to free a UAR that a queue uses, and for the others the refusal
- * is certain.
+ * Such a command is not executed at all: firmware may free a UAR that a queue still uses, and it
+ * refuses to destroy the other kinds of objects while a child exists.
  *
+ * Context: process context, may sleep.
  * Return: 0; -EBUSY if a leftover may refer to it: then the command is not to be executed.
  */
 int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
@@ -197,7 +203,7 @@ static const char *result_of(const struct leftover *leftover)
 	return leftover->status ? hw_command_status_name(leftover->status) : "not tried again";
 }
 
-/* The first ones of an RDMA device are worth a message. */
+/* Called for the first leftovers of closed contexts of an RDMA device. */
 static void log_closed(struct cxib_ibdev *ibdev, const struct leftover *first, unsigned int count)
 {
 	ibdev_warn_ratelimited(&ibdev->ib,
@@ -358,7 +364,7 @@ static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 	return progress;
 }
 
-/* Those that remain go to the end of the list, so the next call tries others. */
+/* Leftovers that remain go to the end of the list, so the next call tries others. */
 static void try_some_closed(struct cxib_ibdev *ibdev)
 {
 	unsigned int left = ibdev->leftovers.closed;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Leftovers: objects of user space that the device has longer than the RDMA core. Firmware has
- * refused to destroy them when their process was gone, or the result of the destroy command is
- * unknown. Memory that the device can access through them stays pinned and mapped until they are
- * destroyed after all, or DMA is off.
+ * Leftovers: objects of user space that the RDMA core has freed, but that the device may still
+ * have. Firmware has refused to destroy them when their process was gone, or the result of the
+ * destroy command is unknown. Memory that the device can access through them stays pinned and
+ * mapped until they are destroyed after all, or DMA is off.
  *
  * The memory stays charged as well: to the memory cgroup of the process, and to the pinned_vm of
  * its address space. So a process cannot keep more than it could pin.

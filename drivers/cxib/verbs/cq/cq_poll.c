@@ -314,7 +314,7 @@ static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	cxib_health_set_fatal(&ibdev->hw->health, "unexpected CQE");
 }
 
-/* Result of processing one CQE. Of a special one report_special() decides. */
+/* Result of processing one CQE. report_special() decides whether a special one is reported. */
 enum outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_PASSED_OVER,
@@ -371,8 +371,9 @@ static __always_inline bool is_special(const struct ib_wc *wc)
 }
 
 /*
- * A cancelled WR was not sent, so the ULP sees a flush error. One that the device or the driver
- * flushes has no mark: the QP does not work any more.
+ * A cancelled WR was not sent, so the ULP sees a flush error, with a vendor_err of its own. A
+ * cancelled WR that the device or the driver has flushed is reported like any other: the QP does
+ * not work any more.
  *
  * Returns false if the completion is not to be reported.
  */
@@ -510,10 +511,10 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
 
 /**
  * cxib_cq_note_signature_errors() - record the signature errors of a QP that were not polled
- * @cq: its send CQ
+ * @cq: send CQ of @qp
  * @qp: QP that the device has stopped
  *
- * Polling skips them afterwards: they do not name an MR any more.
+ * Clears the mkey in their CQEs, so that polling does not record the errors again.
  *
  * Context: process context, may sleep.
  */

@@ -213,7 +213,7 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	int err;
 
 	cxib_odp_revoke(odp_mr);
-	/* From here on, the device can access no memory through it. */
+	/* From here on, the device can access no memory through the mkey. */
 	err = cxib_finish_user_destroy(ibdev, udata, &destroy, NULL,
 				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)

@@ -113,8 +113,9 @@ static const struct hw_klm *klms_of(const struct hw_query_mkey_out *out)
 }
 
 /*
- * QUERY_MKEY begins with the first KLM, so those before the range are read, too, but none behind
- * it. Only KSMs tell beforehand how many that are. @end: offset of the end of the range.
+ * Number of KLMs to read: up to @end, the offset of the end of the range. QUERY_MKEY begins with
+ * the first KLM, so those before the range are read, too. KSMs have one length, so their number is
+ * known before they are read.
  */
 static size_t count_needed(const struct hw_query_mkey_out *out, size_t count, u64 end)
 {

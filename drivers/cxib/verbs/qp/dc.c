@@ -201,7 +201,7 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 	return cxib_destroy_object(HW_CMD_DESTROY_DCT, cxib_qp_uid(qp), qp->qpn);
 }
 
-/* A DCT has no memory, and one that is not destroyed is of no use to its user context. */
+/* A DCT whose destruction fails becomes a leftover. It has no memory to keep. */
 static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
 {
 	const struct ib_uobject *pd = qp->ib.pd->uobject;

@@ -55,7 +55,7 @@ struct cxib_sq_entry {
 };
 
 /**
- * enum cxib_sq_state - why an SQ in SQD stands: both reasons may hold at a time
+ * enum cxib_sq_state - why an SQ is in SQD: at the ULP's request, stopped by the device, or both
  * @CXIB_SQ_HELD: by request of the ULP: the doorbell is not rung
  * @CXIB_SQ_STOPPED: by the device, after a signature error: it starts no WQE until SQD2RTS_QP
  * @CXIB_SQ_COLLECTED: stopped, and the errors found before are listed: WQEs may be cancelled
@@ -247,13 +247,13 @@ static inline bool cxib_qp_is_gsi_tx(const struct cxib_qp *qp)
 	return qp->wc_qp != &qp->ib;
 }
 
-/* Its WQEs may use resd_lkey, which addresses memory by DMA address: kernel QPs only. */
+/* WQEs of the QP may use resd_lkey, which addresses memory by DMA address: kernel QPs only. */
 static inline bool cxib_qp_uses_resd_lkey(const struct cxib_qp *qp)
 {
 	return !qp->is_user && qp->ib.device->local_dma_lkey;
 }
 
-/* It sends MADs: an SMI or GSI QP, or a QP that sends for the GSI QP. */
+/* The QP sends MADs: it is an SMI or GSI QP, or a QP that sends for the GSI QP. */
 static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_special(qp) || cxib_qp_is_gsi_tx(qp);

@@ -444,11 +444,11 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 }
 
 /**
- * cxib_qp_resume() - let a QP go on that the device has stopped
+ * cxib_qp_resume() - resume a QP that the device has stopped
  * @qp: QP in SQD
  *
- * It stays in SQD if the ULP has requested that, too. The state is set first: the device may
- * stop the QP again before the command completes.
+ * The QP stays in SQD if the ULP has requested SQD, too. The state is set before the command: the
+ * device may stop the QP again before the command completes.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_modify_qp(): then the QP is to be moved to ERR.

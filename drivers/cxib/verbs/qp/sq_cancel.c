@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * WQEs of an SQ that the device has stopped: where it goes on, and which ones become NOPs.
+ * WQEs of an SQ that the device has stopped: the one that it resumes at, and those that are
+ * cancelled, which become NOPs.
  *
  * Indices are those of struct cxib_sq, not reduced to the size of the ring nor to the 16 bits
  * that the device has of them. The lock of the SQ is held, so no WQE between cons_index and
@@ -134,7 +135,7 @@ static bool transfers(const struct cxib_qp *qp, u32 at, u32 key)
 	return false;
 }
 
-/* The newest one that the device has started. Returns false if there is none. */
+/* Finds the newest transfer with mkey @key that the device has started; false without one. */
 static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *transfer)
 {
 	bool found = false;
@@ -150,7 +151,7 @@ static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *tr
 	return found;
 }
 
-/* The ULP checks the MR when it completes: there is no response that could be wrong. */
+/* The ULP checks the MR when the transfer completes, before it posts a response. */
 static bool is_checked_by_ulp(const struct cxib_qp *qp, u32 transfer)
 {
 	return cxib_sq_is_signaled(qp, transfer) ||

@@ -443,7 +443,7 @@ void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_clear_failed_mrs);
 
-/* Only a failed MR is listed, so a good one does not meet the lock of all MRs. */
+/* Only an MR with an error can be listed: others need not take the lock that all MRs share. */
 static void unlist_failed_mr(struct cxib_sig_mr *mr)
 {
 	struct xarray *mrs = sig_mrs_of(mr->mr.ib.device);
