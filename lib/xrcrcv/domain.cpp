@@ -25,7 +25,7 @@ struct XrcdOfLibibverbs {
 static_assert(offsetof(XrcdOfLibibverbs, xrcd) == 0);
 static_assert(offsetof(XrcdOfLibibverbs, handle) == sizeof(ibv_xrcd) + sizeof(std::uint32_t));
 
-/** No object has it: handles of the kernel count up from 0, and memory ends first. */
+/** A handle of no object: the kernel counts them up from 0, and runs out of memory before this. */
 constexpr std::uint32_t no_handle = std::numeric_limits<std::uint32_t>::max();
 
 /** The first handles of XRC domains that fit; @p count is what the kernel wrote. */
@@ -45,20 +45,20 @@ int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle) {
     const std::uint32_t candidate = reinterpret_cast<const XrcdOfLibibverbs&>(xrcd).handle;
 
     // A list that is full may be one that was cut off. An attribute is shorter than 64 KiB.
-    for (const std::size_t room : {64, 256, 1024, 4096, 16383}) {
-        const std::unique_ptr<std::uint32_t[]> memory(new (std::nothrow) std::uint32_t[room]);
+    for (const std::size_t capacity : {64, 256, 1024, 4096, 16383}) {
+        const std::unique_ptr<std::uint32_t[]> memory(new (std::nothrow) std::uint32_t[capacity]);
         std::uint32_t count = 0;
 
         if (!memory)
             return ENOMEM;
-        if (const int error = list_domains(*xrcd.context, {memory.get(), room}, count))
+        if (const int error = list_domains(*xrcd.context, {memory.get(), capacity}, count))
             return error;
-        const std::span handles(memory.get(), std::min<std::size_t>(count, room));
+        const std::span handles(memory.get(), std::min<std::size_t>(count, capacity));
         if (std::ranges::find(handles, candidate) != handles.end()) {
             handle = candidate;
             return 0;
         }
-        if (count < room)
+        if (count < capacity)
             return ENOTSUP;
     }
     return ENOTSUP;

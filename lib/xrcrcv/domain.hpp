@@ -17,14 +17,14 @@ struct Domain {
 };
 
 /**
- * Reads the handle out of an XRC domain of libibverbs. Its place is not public, so what is found
- * there counts only if the kernel has an XRC domain of that handle in this context.
+ * Reads the handle out of an XRC domain of libibverbs. Its offset is not public, so the value is
+ * used only if the kernel has an XRC domain of that handle in this context.
  *
- * @return 0; ENOTSUP: it is none; ENOMEM; an errno of the kernel
+ * @return 0; ENOTSUP: @p xrcd is not an XRC domain of its context; ENOMEM; an errno of the kernel
  */
 [[nodiscard]] int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle);
 
-/** Checks that the driver of a device has registrations. ENOSYS: it has not; EIO: it is gone. */
+/** Checks that a driver has registrations. ENOSYS: it has none; EIO: the device is gone. */
 [[nodiscard]] int check_registrations(const ibv_context& context);
 
 } // namespace xrcrcv

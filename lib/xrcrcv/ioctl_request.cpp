@@ -11,7 +11,7 @@ namespace xrcrcv {
 IoctlRequest::IoctlRequest(std::uint16_t object, std::uint16_t method) {
     message_.header.object_id = object;
     message_.header.method_id = method;
-    // cxib is known by the number of the driver whose user space interface it has.
+    // cxib has the driver id of mlx5_ib, because it has that driver's user space interface.
     message_.header.driver_id = RDMA_DRIVER_MLX5;
 }
 
@@ -31,7 +31,7 @@ void IoctlRequest::add_fd(std::uint16_t id, int fd) {
 void IoctlRequest::add_input(std::uint16_t id, std::span<const std::byte> bytes) {
     std::uint64_t data = 0;
 
-    // Eight bytes and less are in the place of their address.
+    // A value of at most eight bytes takes the place of its address.
     if (bytes.size() <= sizeof(data))
         std::memcpy(&data, bytes.data(), bytes.size());
     else

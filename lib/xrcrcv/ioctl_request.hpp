@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /**
  * @file
- * uverbs ioctls of a context, without libibverbs, which keeps its own to itself.
+ * uverbs ioctls of a context. libibverbs does not export its functions for them.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ public:
     /** Adds a file descriptor. */
     void add_fd(std::uint16_t id, int fd);
 
-    /** Adds a constant, of which the kernel knows the width. */
+    /** Adds a constant; the kernel's definition of the attribute gives its width. */
     void add_constant(std::uint16_t id, std::uint64_t value) { add(id, sizeof(value), value); }
 
     /** Adds bytes to read; those of more than eight have to stay where they are until execute(). */
@@ -36,7 +36,7 @@ public:
     /** Adds bytes to be written by execute(). */
     void add_output(std::uint16_t id, std::span<std::byte> bytes);
 
-    /** Has the kernel do it. Returns 0 or a positive errno; errno is not changed. */
+    /** Executes the method in the kernel. Returns 0 or a positive errno; errno is not changed. */
     [[nodiscard]] int execute(const ibv_context& context);
 
 private:
@@ -79,7 +79,7 @@ std::span<std::byte> writable_bytes_of(T& value) {
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/** Executes a command of the core that was a write() once. Returns 0 or a positive errno. */
+/** Executes a write() command of the core by its ioctl. Returns 0 or a positive errno. */
 [[nodiscard]] int invoke_write(const ibv_context& context, ib_uverbs_write_cmds command,
                                std::span<const std::byte> request, std::span<std::byte> response);
 

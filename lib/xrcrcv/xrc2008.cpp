@@ -47,7 +47,7 @@ extern "C" {
     };
     ibv_xrcd* const domain = ibv_open_xrcd(context, &attr);
 
-    // What programs open the XRC domain for is missing; so they learn it before they rely on it.
+    // Such programs open an XRC domain for its registered QPs, so without them this call fails.
     if (domain && !xrcrcv_supported(context)) {
         (void)ibv_close_xrcd(domain);
         errno = ENOSYS;
@@ -110,7 +110,7 @@ extern "C" {
                                                         ibv_qp_init_attr* init_attr) {
     const int error = xrcrcv_query(xrc_domain, xrc_qp_num, attr, attr_mask, init_attr);
 
-    // libxrcrcv knows the structure without its last member.
+    // libxrcrcv was compiled without the last member of the structure.
     if (!error)
         init_attr->xrc_domain = xrc_domain;
     return error;

@@ -61,7 +61,7 @@ int create_qp(const Domain& domain, std::uint32_t& qpn) {
         return error;
     if (const int error = create_registration(domain, qp.number()))
         return error;
-    // From here on the registration alone keeps it. Were the handle left, events would come twice.
+    // From here on the registration alone keeps the QP. An open handle would repeat its events.
     if (const int error = qp.close()) {
         (void)unregister_qp(domain, qp.number());
         return error;

@@ -2,8 +2,8 @@
 /*
  * shared_receive FILE [RECEIVING-DEVICE [SENDING-DEVICE]]
  *
- * Two processes receive through one QP whose creator has gone. To be read from main() on: that is a job with four
- * processes, which in a real one are on two hosts and find each other through MPI's own means; pipes do here.
+ * Two processes receive through one QP whose creator has ended. main() runs a job of four processes. Those of a real
+ * job are on two hosts and exchange the numbers of their queues through MPI; these use pipes.
  *
  *   creator    makes the QP, connects it with the sender, and ends
  *   receivers  have an SRQ each, and have the QP registered: it belongs to them from then on

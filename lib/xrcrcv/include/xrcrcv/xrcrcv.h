@@ -52,7 +52,7 @@ int xrcrcv_create(struct ibv_xrcd *xrcd, uint32_t *qpn);
 /**
  * Changes attributes of a QP, as ibv_modify_qp() does. The QP needs no registration.
  *
- * A QP that another process has brought on answers EINVAL to a transition that it has behind it.
+ * EINVAL is also the result of a transition that another process has already made.
  *
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP
@@ -77,8 +77,9 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
 /**
  * Registers a QP for the context of @p xrcd, which gets its asynchronous events from now on.
  *
- * A second registration of a QP by a context is none: one xrcrcv_unregister() ends it. The XRC domain
- * cannot be closed while it has registrations. The end of the process ends its registrations.
+ * Registering a QP that the context has registered has no effect: one xrcrcv_unregister() ends the
+ * registration. The XRC domain cannot be closed while it has registrations. They end with the
+ * process.
  *
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP
