@@ -44,7 +44,7 @@ static void bfregs_init_rounds_up_to_uars(struct kunit *test)
 			make(test, CXIB_BFREGS_MAX - 1, LOW_LATENCY)->count);
 }
 
-/* They are the last ones. Number 0 is only for contexts that have no other to share. */
+/* Bfregs with low latency are the last. Number 0 is for contexts that have no other to share. */
 static void bfreg_alloc_low_latency_first(struct kunit *test)
 {
 	struct cxib_bfregs *bfregs = make(test, COUNT, LOW_LATENCY);

@@ -356,7 +356,7 @@ static void dct_destroy_failure_allows_retry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, udata));
 }
 
-/* It is drained again before it is destroyed. */
+/* The leftover is drained again before it is destroyed. */
 static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocation failures of the running thread. A case repeats an operation and lets another
- * allocation of it fail each time, until it has had none left that could.
+ * Allocation failures of the running thread. A case repeats an operation, each time with its next
+ * allocation failing, until the operation ends before the allocation that was to fail.
  */
 #ifndef CXIB_KUNIT_FAILING_ALLOCATIONS_H
 #define CXIB_KUNIT_FAILING_ALLOCATIONS_H

@@ -753,7 +753,7 @@ static void gsi_pkey_event_follows_new_tx_qp(struct kunit *test)
 	fixture->pkeys[2] = 0x8003;
 	fixture->pkeys[LAST_INDEX] = 0;
 	change_pkeys(test, fixture);
-	/* Those of create_tx_qps(), and that of index 2. */
+	/* The QPs of create_tx_qps(), and the one of index 2. */
 	KUNIT_EXPECT_EQ(test, 2 + 1, fixture->live_at_event);
 	KUNIT_EXPECT_FALSE(test, fixture->is_early);
 	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[2]);

@@ -354,7 +354,7 @@ static struct cxib_pf_wqe *make_sges(struct kunit *test)
 	struct hw_wqe_data_seg *sges = (void *)&wqe->bytes[CTRL];
 
 	hw_wqe_data_seg_pack(&sges[0], 0, BYTES, KEY, AT);
-	/* They and the inline header take two DS. */
+	/* The inline data and their header take two DS. */
 	hw_wqe_data_seg_pack(&sges[1], 1, INLINE_BYTES, 0, 0);
 	hw_wqe_data_seg_pack(&sges[3], 0, OTHER_BYTES, OTHER_KEY, OTHER_AT);
 	hw_wqe_data_seg_pack(&sges[4], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST, 0);

@@ -284,7 +284,7 @@ static int odp_init(struct kunit *test)
 	fake_queue_pair_start(fake, run_command, fixture);
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
-	/* It stands for the one that the first ODP MR creates, with the page fault EQ. */
+	/* The first ODP MR would create the workqueue, with the page fault EQ. */
 	fake->ibdev.odp.workqueue = system_wq;
 	init_umr(test, fixture);
 	init_mr(fixture, &fixture->mr, MKEY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Turns of the CQs of one vector, on a clock that the test moves: waits, shares of the time, debts,
- * clocks that lie, entries that are removed.
+ * wrong clocks, entries that are removed.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -832,11 +832,11 @@ static void debts_of_all_delay_nothing(struct kunit *test)
 		cxib_poll_list_requeue(&model->list, &debtors[last].entry);
 		first = to_model_cq(cxib_poll_list_next(&model->list));
 		KUNIT_ASSERT_PTR_EQ(test, &debtors[0], first);
-		/* It owed 4,990 us, 499 rounds; in the 500th it has a turn again. */
+		/* A debt of 4,990 us is 499 rounds; in the 500th the CQ has a turn again. */
 		KUNIT_EXPECT_EQ(test, 10 * US, first->entry.deficit_ns);
 		cxib_poll_entry_charge(&first->entry, 1, 10 * US);
 		cxib_poll_list_requeue(&model->list, &first->entry);
-		/* The same rounds have paid the 990 us of the idle one: it is fresh. */
+		/* The same rounds have paid the 990 us of the idle CQ: it is fresh. */
 		cxib_poll_list_add(&model->list, &idle->entry);
 		KUNIT_EXPECT_PTR_EQ(test, &idle->entry, cxib_poll_list_next(&model->list));
 		KUNIT_EXPECT_PTR_EQ(test, &first->entry, cxib_poll_list_next(&model->list));

@@ -88,7 +88,7 @@ static void read_and_atomic_inline_return_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.prod_index);
 }
 
-/* They follow the control and the remote address segment; those with masks fill two segments. */
+/* Operands follow the control and the remote address segment; with masks they fill two segments. */
 static void atomic_wqe_has_operands(struct kunit *test)
 {
 	const size_t offset = sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_raddr_seg);

@@ -331,7 +331,7 @@ static void dct_drained_event_of_qp_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
 }
 
-/* Their queue type is not defined: the QP with the number of the SRQ gets nothing. */
+/* The queue type of these events is not defined: a QP with the number of the SRQ gets none. */
 static void srq_event_reaches_srq_of_number(struct kunit *test)
 {
 	static const struct mapping srq_mappings[] = {

@@ -157,7 +157,7 @@ static void qp_stopped_while_held_resumes_before_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
 }
 
-/* One for the request, one for the stop. */
+/* One event for the request, one for the stop. */
 static void qp_stopped_while_held_raises_event_of_each(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

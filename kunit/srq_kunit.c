@@ -439,7 +439,7 @@ static void create_srq_basic_sets_rmp_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srq->buffer.pages[0].dma, be64_to_cpu(pas[0]));
 	KUNIT_EXPECT_EQ(test, SRQN, srq->srqn);
 	KUNIT_EXPECT_PTR_EQ(test, srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
-	/* Its CQEs arrive in the CQs of QPs. */
+	/* CQEs of a basic SRQ arrive in the CQs of QPs. */
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
 	destroy_srq(test, fixture, srq);
 }
@@ -716,7 +716,7 @@ static void destroy_srq_frees_srqn_and_memory(struct kunit *test)
 	expect_nothing_left(test, fixture, dbr);
 }
 
-/* Its CQE is not polled afterwards. */
+/* The CQE of the SRQ is not polled afterwards. */
 static void destroy_srq_xrc_removes_its_cqes(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -14,7 +14,7 @@
 /* MTTs of 8 bytes; xlt_octowords and xlt_offset count 16 bytes: mlx5_ifc.h, mlx5_ib/umr.c. */
 #define MTTS_OF_OCTOWORD	2
 
-/* Its octowords take more than the 16 bits of xlt_offset. */
+/* An MTT whose offset in octowords takes more than the 16 bits of xlt_offset. */
 #define FAR_MTT		(BIT(18) + CXIB_UMR_MTT_ALIGN)
 #define FAR_OCTOWORD	(FAR_MTT / MTTS_OF_OCTOWORD)
 

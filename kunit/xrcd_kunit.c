@@ -286,7 +286,7 @@ static void xrc_without_cap_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
-/* Its error can be returned to user space, because a DEVX object may refer to the XRCD. */
+/* User space gets the error, because a DEVX object may refer to the XRCD. */
 static void dealloc_xrcd_user_refused_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

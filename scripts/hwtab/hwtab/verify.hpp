@@ -54,8 +54,8 @@ struct Finding {
     std::string_view second;
 };
 
-/// Its name in a compiler message is the finding. `rule` says what is wrong in `table`, `first` and
-/// `second` say where.
+/// The finding is the name of this type in a compiler message. `rule` says what is wrong in
+/// `table`, `first` and `second` say where.
 template <Rule rule, FixedString table, FixedString first, FixedString second>
 struct Refused {
     static_assert(rule == Rule::none, "a hardware table breaks a rule; the rule, the table and the "

@@ -38,8 +38,8 @@ public:
     /// Requests that may wait. What a host claims about its tables decides how many a sweep has.
     static constexpr std::size_t max_waiting = 0x10000;
     static constexpr unsigned attempts = 5;
-    /// Until the first repetition; doubled with each one. An SMP that the software of a host
-    /// answers takes as long as that is busy.
+    /// Until the first repetition; doubled with each one. Software that responds for a host may
+    /// take long while that host is busy.
     static constexpr EventLoop::Duration first_timeout = std::chrono::milliseconds(200);
 
     /// \param send sends an SMP of the manager

@@ -151,7 +151,7 @@ void SubnetManager::sweep() {
 void SubnetManager::discovered(Subnet found, bool complete) {
     complete_ = complete;
     subnet_ = std::move(found);
-    // It calls this function and is destroyed after that.
+    // The discovery calls this function, so it is destroyed later.
     loop_.defer([discovery = std::shared_ptr<Discovery>(std::move(discovery_))] {});
     if (defers_to_another())
         return;

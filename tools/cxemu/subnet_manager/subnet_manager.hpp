@@ -120,7 +120,7 @@ private:
 
     std::unique_ptr<Discovery> discovery_;
     bool sweeping_ = false;
-    std::optional<EventLoop::Duration> sweep_again_; ///< after the present one, so long
+    std::optional<EventLoop::Duration> sweep_again_; ///< delay of a sweep after the present one
     bool first_as_master_ = false; ///< all ports are configured and asked to register again
     bool complete_ = true;         ///< every request of the sweep had a response
     std::set<Guid> known_ports_;   ///< port GUIDs that the sweeps before have configured

@@ -44,9 +44,9 @@ public:
     /// True when the peer has migrated and this side is armed: the packet must arrive on the
     /// alternate path.
     [[nodiscard]] bool expects_alternate(const fabric::ParsedPacket& packet) const;
-    /// It has arrived there: this side migrates as well.
+    /// The packet has arrived on the alternate path: this side migrates as well.
     void arrived_on_alternate() { migrate(); }
-    /// It has not arrived there.
+    /// The packet has arrived on the primary path.
     void refuse();
 
 private:

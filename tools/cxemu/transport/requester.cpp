@@ -321,7 +321,8 @@ void Requester::connect(const SendWqe& request) {
     made_progress();
 }
 
-/// It is not acknowledged: if it gets lost, the DCT keeps the connection until the next one.
+/// The packet is not acknowledged: if it gets lost, the DCT keeps the connection until the next
+/// one.
 void Requester::disconnect() {
     auto headers = channel_.peer() ? channel_.headers() : std::nullopt;
     if (headers) {

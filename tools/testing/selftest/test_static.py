@@ -114,6 +114,13 @@ class Terms(unittest.TestCase):
         self.assertEqual(self.words("drivers/cxib/a.c", text), ["given up"])
         self.assertEqual(self.words("kunit/a.c", "/// some" + "body\n"), ["somebody"])
 
+    def test_comment_beginning_with_pronoun_refused(self) -> None:
+        for comment in ("/* It is armed. */", "/*\n * Their order is kept.\n */", "/// Those that remain."):
+            for file in ("drivers/cxib/a.c", "tools/testing/kernel_verbs/module/a.c"):
+                self.assertEqual(len(self.words(file, f"int a;\n{comment}\n")), 1, comment)
+        for comment in ("/* Items are armed. */", "int at; /* its order */", "/* The QP: it is armed. */"):
+            self.assertEqual(self.words("kunit/a.c", comment), [], comment)
+
     def test_foreign_names_accepted(self) -> None:
         self.assertEqual(self.words("drivers/cxib/a.c", "hw_mkc_set_translations_octword_size(xa_mark_t);"), [])
 

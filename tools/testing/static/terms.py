@@ -3,7 +3,8 @@
 """Looks for words of the project's own where the InfiniBand specification, verbs, mlx5, PCIe or the kernel have a term.
 
 Identifiers are split at underscores and changes of case; comments and strings are searched as text, comments joined
-over the ends of their lines. With --count it prints the number of complaints of each word instead.
+over the ends of their lines. A comment must not begin with a pronoun. With --count it prints the number of complaints of
+each word instead.
 """
 
 import collections
@@ -34,6 +35,8 @@ TEXT = pattern(
     r"the reverse|as the device sees it|made, (changed|queried|read|destroyed)|happens by itself|"
     r"stands? still|under way|str(ikes?|uck)|rooms|another room|judges?")
 DRIVER_TEXT = pattern(r"programs?|pieces?|answers?|the library|posters?")
+# The noun that it stands for is elsewhere, and may move away.
+PRONOUN = re.compile(r"(?:/\*+|///?[!<]*) ?(It|Its|They|Their|That|Those|Them)\b")
 # Where a case of KUnit, unittest or GoogleTest is named in files of an ending, and the names that it may not have.
 CASES = {
     ".c": (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"),
@@ -109,6 +112,17 @@ def code_complaints(file: str, text: str) -> Iterator[Complaint]:
         line += token.count("\n")
 
 
+def pronoun_complaints(file: str, text: str) -> Iterator[Complaint]:
+    """Comments of C and C++ files that begin with a pronoun."""
+    line = 1
+    for match in TOKEN.finditer(text):
+        comment = flattened(match.group(0)) if match.lastgroup == "comment" else ""
+        pronoun = PRONOUN.match(comment)
+        if pronoun:
+            yield Complaint(file, line, f"begins with {pronoun[1]}", comment[:100])
+        line += match.group(0).count("\n")
+
+
 def case_complaints(file: str, text: str) -> Iterator[Complaint]:
     """Names of test cases say subject, condition and result, without articles."""
     begin, refused = CASES.get(pathlib.PurePath(file).suffix, (None, None))
@@ -128,6 +142,8 @@ def complaints(file: str, text: str) -> Iterator[Complaint]:
     if not file.startswith(SELFTESTS):
         yield from code_complaints(file, text) if file.startswith(CODE) else page_complaints(file, text)
     yield from case_complaints(file, text)
+    if file.endswith((".c", ".h", ".cpp", ".hpp")):
+        yield from pronoun_complaints(file, text)
 
 
 def is_checked(name: str) -> bool:

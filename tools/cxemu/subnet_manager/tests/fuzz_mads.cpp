@@ -39,7 +39,7 @@ public:
     }
     Fuzzer(const Fuzzer&) = delete;
     Fuzzer& operator=(const Fuzzer&) = delete;
-    /// Its manager ends before the switch and the links.
+    /// The manager refers to the switch, so it is destroyed first.
     ~Fuzzer() { network_.manager.reset(); }
 
     void run() {

@@ -4,7 +4,7 @@
 
 #define LENGTH		64
 #define HEADER		40
-/* That no port has. */
+/* A LID that no port has. */
 #define LID_OF_NOBODY	0xbf00
 
 static int send(struct kverbs_pair *pair, u64 wr_id)

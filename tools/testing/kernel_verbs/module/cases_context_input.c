@@ -152,7 +152,7 @@ static int change_other_cqs(struct kverbs_report *report)
 	return err;
 }
 
-/* Its driver id may be that of cxib: mlx5_ib has the same. Nothing but the owner is looked at. */
+/* mlx5_ib has the driver id of cxib, so only the owner of the operations distinguishes the two. */
 static int use_device_of_another_driver(struct kverbs_report *report)
 {
 	struct ib_device *other = kmemdup(kverbs_device(0), sizeof(*other), GFP_KERNEL);

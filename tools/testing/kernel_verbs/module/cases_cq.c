@@ -113,7 +113,7 @@ static int await_peeked(struct kverbs_pair *pair, struct ib_cq *cq, int expected
 	}
 }
 
-/* They are counted, and stay. */
+/* Completions that are counted stay in the CQ. */
 static int peek(struct kverbs_pair *pair)
 {
 	struct ib_cq *cq = pair->ends[0].send_cq;

@@ -589,7 +589,7 @@ static int pass_what_is_not_checked(struct bench *bench)
 		err = check_status(bench, &status);
 	if (!err && status.fail_status)
 		err = kverbs_fail(bench->pair->report, "a tag that is not to be checked is wrong");
-	/* It is passed as it is. */
+	/* The wrong tag is passed unchanged. */
 	memcpy(bench->information[1], bench->information[0], sizeof(bench->information[0]));
 	return err ?: check_destination(bench, &transfer);
 }

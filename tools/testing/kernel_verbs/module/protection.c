@@ -19,7 +19,7 @@ static u16 crc_of(const u8 *data, u32 length)
 	return crc;
 }
 
-/* That of the Internet protocol (RFC 1071). */
+/* The checksum of the Internet protocol (RFC 1071). */
 static u16 checksum_of(const u8 *data, u32 length)
 {
 	u32 sum = 0, i;

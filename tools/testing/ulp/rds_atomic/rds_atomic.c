@@ -15,7 +15,7 @@ static char *symbol = "cxib_post_send";
 module_param(symbol, charp, 0444);
 MODULE_PARM_DESC(symbol, "the driver's function that posts send requests");
 
-/* Its second argument is the list of requests, which is the caller's. */
+/* The second argument of the function is the list of WRs, which belongs to the caller. */
 static int add_right(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct ib_send_wr *wr = (struct ib_send_wr *)regs_get_kernel_argument(regs, 1);
