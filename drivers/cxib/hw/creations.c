@@ -84,7 +84,7 @@ static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *create
 	return min_t(u32, hw_create_psv_in_get_num_psv(psv), OUTPUT_WORDS - CXIB_PSV_WORD);
 }
 
-/* Consumes the slot. The creation keep open if its object cannot be destroyed. */
+/* Consumes the slot. The creation stays open if its object cannot be destroyed. */
 static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	const struct cxib_creation *creation = slot->creation;

@@ -19,7 +19,6 @@ NAME = re.compile(r"(?<!struct )(?<!enum )(?<!union )\bcxib_\w+\b")
 # Pairs that name each other on purpose, and why.
 KNOWN: dict[frozenset[str], str] = {
     frozenset({"hw/command_queue", "hw/creations"}): "the queue starts the work that destroys what late outputs name",
-    frozenset({"device", "health_reporter"}): "devlink's recover operation restarts the device that reports to it",
 }
 
 Graph = dict[str, set[str]]
