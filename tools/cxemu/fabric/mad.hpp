@@ -28,26 +28,26 @@ using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
 using DirectedSmp = hwtab::View<hwtab::smp_directed_route>;
 using ConstDirectedSmp = hwtab::ConstView<hwtab::smp_directed_route>;
 
-/// Status of a response: hwtab::mad_status.
+/// Status of a response.
 enum class MadStatus : std::uint8_t {
-    ok = 0x0000,
-    bad_version = 0x0004,
-    unsupported_method = 0x0008,
-    unsupported_attribute = 0x000c, ///< unsupported method/attribute combination
-    invalid_field = 0x001c,         ///< invalid attribute or attribute modifier
+    ok = hwtab::value<hwtab::mad_status, "success">,
+    bad_version = hwtab::value<hwtab::mad_status, "bad_version">,
+    unsupported_method = hwtab::value<hwtab::mad_status, "unsupported_method">,
+    unsupported_attribute = hwtab::value<hwtab::mad_status, "unsupported_method_attrib">,
+    invalid_field =
+        hwtab::value<hwtab::mad_status, "invalid_attrib_value">, ///< or an invalid modifier
 };
 
-/// hwtab::mad_method
 enum class MadMethod : std::uint8_t {
-    get = 0x01,
-    set = 0x02,
-    trap = 0x05,
-    report = 0x06,
-    trap_repress = 0x07,
-    get_table = 0x12,
-    remove = 0x15, ///< hwtab's "delete", a keyword here
-    get_response = 0x81,
-    report_response = 0x86,
+    get = hwtab::value<hwtab::mad_method, "get">,
+    set = hwtab::value<hwtab::mad_method, "set">,
+    trap = hwtab::value<hwtab::mad_method, "trap">,
+    report = hwtab::value<hwtab::mad_method, "report">,
+    trap_repress = hwtab::value<hwtab::mad_method, "trap_repress">,
+    get_table = hwtab::value<hwtab::mad_method, "get_table">,
+    remove = hwtab::value<hwtab::mad_method, "delete">, ///< "delete" is a keyword of C++
+    get_response = hwtab::value<hwtab::mad_method, "get_resp">,
+    report_response = hwtab::value<hwtab::mad_method, "report_resp">,
 };
 
 [[nodiscard]] inline MadMethod method_of(const Mad& mad) {

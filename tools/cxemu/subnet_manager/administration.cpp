@@ -15,7 +15,8 @@ using SaMad = hwtab::View<hwtab::sa_mad>;
 using ConstSaMad = hwtab::ConstView<hwtab::sa_mad>;
 
 constexpr std::uint64_t class_version = 2;
-constexpr std::uint8_t response_bit = 0x80;
+constexpr std::uint8_t response_bit =
+    hwtab::value<hwtab::mad_method, "get_resp"> ^ hwtab::value<hwtab::mad_method, "get">;
 constexpr std::size_t offset_unit = 8; ///< bytes, of AttributeOffset
 
 template <hwtab::FixedString name>

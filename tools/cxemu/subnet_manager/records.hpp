@@ -17,18 +17,18 @@
 
 namespace cxemu::subnet_manager {
 
-/// Status of a response: hwtab::mad_status and hwtab::sa_status.
+/// Status of a response.
 enum class SaStatus : std::uint16_t {
-    ok = 0x0000,
-    bad_version = 0x0004,
-    unsupported_method = 0x0008,
-    unsupported_attribute = 0x000c,
-    no_resources = 0x0100,
-    request_invalid = 0x0200,
-    no_records = 0x0300,
-    too_many_records = 0x0400,
-    invalid_gid = 0x0500,
-    insufficient_components = 0x0600,
+    ok = hwtab::value<hwtab::sa_status, "success">,
+    bad_version = hwtab::value<hwtab::mad_status, "bad_version">,
+    unsupported_method = hwtab::value<hwtab::mad_status, "unsupported_method">,
+    unsupported_attribute = hwtab::value<hwtab::mad_status, "unsupported_method_attrib">,
+    no_resources = hwtab::value<hwtab::sa_status, "no_resources">,
+    request_invalid = hwtab::value<hwtab::sa_status, "req_invalid">,
+    no_records = hwtab::value<hwtab::sa_status, "no_records">,
+    too_many_records = hwtab::value<hwtab::sa_status, "too_many_records">,
+    invalid_gid = hwtab::value<hwtab::sa_status, "req_invalid_gid">,
+    insufficient_components = hwtab::value<hwtab::sa_status, "req_insufficient_components">,
 };
 
 using Record = std::vector<std::byte>;

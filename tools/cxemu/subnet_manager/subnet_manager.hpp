@@ -31,8 +31,12 @@
 
 namespace cxemu::subnet_manager {
 
-/// hwtab::sm_state
-enum class ManagerState : std::uint8_t { not_active = 0, discovering = 1, standby = 2, master = 3 };
+enum class ManagerState : std::uint8_t {
+    not_active = hwtab::value<hwtab::sm_state, "not_active">,
+    discovering = hwtab::value<hwtab::sm_state, "discovering">,
+    standby = hwtab::value<hwtab::sm_state, "standby">,
+    master = hwtab::value<hwtab::sm_state, "master">,
+};
 
 std::string_view name_of(ManagerState state);
 
