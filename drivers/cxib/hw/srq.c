@@ -33,18 +33,14 @@ int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
 			const struct cxib_srq_params *params, u32 *number)
 {
 	size_t list = params->buffer->page_count * sizeof(__be64);
-	struct cxib_command command = {};
 	struct hw_create_rmp_out out;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
 	struct hw_create_rmp_in *in;
 	int err;
 
-	command.in_length = size_add(sizeof(*in), list);
-	command.out = &out;
-	command.out_length = sizeof(out);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = cxib_command_alloc_in(&command, size_add(sizeof(*in), list));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
 	hw_create_rmp_in_set_uid(in, params->uid);
 	hw_rmpc_set_state(hw_create_rmp_in_ctx(in), HW_RMP_STATE_RDY);
@@ -157,11 +153,9 @@ int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
 	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
 	int err;
 
-	command.in_length = struct_size(in, pas, params->buffer->page_count);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = cxib_command_alloc_in(&command, struct_size(in, pas, params->buffer->page_count));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	hw_create_xrc_srq_in_set_opcode(in, HW_CMD_CREATE_XRC_SRQ);
 	hw_create_xrc_srq_in_set_uid(in, params->uid);
 	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
@@ -265,11 +259,9 @@ int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 	struct hw_create_xrq_in *in;
 	int err;
 
-	command.in_length = size_add(sizeof(*in), list);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = cxib_command_alloc_in(&command, size_add(sizeof(*in), list));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
 	hw_create_xrq_in_set_uid(in, params->uid);
 	fill_xrqc(hw_create_xrq_in_xrq_context(in), params);
