@@ -9,7 +9,7 @@ import bench_polling
 
 COSTS_US = [5, 20, 100]
 COMPLETIONS = 200
-"""Of each hog, before the measurement ends."""
+"""Completions of each hog before the measurement ends."""
 SECONDS = 100
 """Longer than a few hundred completions can take; only ends a run that has failed anyway."""
 SAMPLES = 20

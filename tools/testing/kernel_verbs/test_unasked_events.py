@@ -20,9 +20,9 @@ LATE = TRACE / "events/cxib/cq_late/enable"
 UNKNOWN = 0xfffffe
 """The HCA has fewer CQs."""
 LOWEST_BYTE = 0x3b
-"""Of the CQ number in a completion event."""
+"""Offset in a completion event of the lowest byte of the CQ number."""
 ROUNDS = 200
-"""Of the case that must still run when the events have come."""
+"""Rounds of the case that must still run when the events have come."""
 CONTEXTS = ("softirq", "thread", "own_thread", "workqueue", "unbound")
 
 

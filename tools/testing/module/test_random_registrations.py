@@ -92,7 +92,7 @@ class FailingRegistrations(ProgramTest):
 
 
 class Unloading(unittest.TestCase):
-    """The last one: it takes the devices from whoever else uses them."""
+    """The last class, because it takes the devices from all other users."""
 
     def test_module_with_registration_unloaded(self) -> None:
         before = rdma.devices()

@@ -121,7 +121,7 @@ class RefusedDestroys(RecoveryTest):
         return int(self.leftovers()[0].removeprefix("objects of closed contexts: "))
 
     def run_program(self, make: Callable[[str], object]) -> None:
-        """It ends without closing anything."""
+        """The program ends without closing anything."""
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):
@@ -199,8 +199,8 @@ class RefusedDestroys(RecoveryTest):
                 gone.close()
 
     def fail_to_create(self, create: Callable[[raw_verbs.Device], object]) -> None:
-        """A program has no place for the response, which the driver writes when the device has the object. It goes on: the
-        creation fails for the reason that it has. Then it ends."""
+        """A program has no place for the response, which the driver writes when the device has the object.
+        The creation fails for that reason; the program goes on and ends later."""
         device = raw_verbs.Device(self.device_name())
         try:
             device.make_basics()

@@ -46,7 +46,7 @@ class Changer(threading.Thread):
         self.random = random.Random(seed)
         self.requested = 0
         self.ended = threading.Event()
-        # It tells each command that fails in a line.
+        # devlink prints a line for each command that fails.
         self.devlink = subprocess.Popen(
             ["devlink", "--force", "--batch", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
