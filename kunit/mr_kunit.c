@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * MRs without user memory: DMA MRs, MEMIC, fast registration. What CREATE_MKEY is sent, the
+ * DMA MRs, MEMIC, fast registration, and a page of user memory. What CREATE_MKEY is sent, the
  * translation lists that REG_MR WQEs name, and what is left after a refused command.
  */
 #include <linux/log2.h>
+#include <linux/mman.h>
 #include <linux/pci.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -858,6 +859,125 @@ static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
+/* A page of an address space of the thread; it is never accessed. */
+static unsigned long map_page(struct kunit *test)
+{
+	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
+					      MAP_ANONYMOUS | MAP_PRIVATE, 0);
+
+	KUNIT_ASSERT_NE(test, 0, address);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(address));
+	return address;
+}
+
+static s64 num_pinned(void)
+{
+	return atomic64_read(&current->mm->pinned_vm);
+}
+
+static struct ib_mr *reg_user_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned long address = map_page(test);
+
+	return own(test, cxib_reg_user_mr(&fixture->pd.ib, address, PAGE_SIZE, address, 0),
+		   IB_MR_TYPE_USER);
+}
+
+/* Without capability imaicl, each change of the access rights needs another mkey. */
+static struct ib_mr *rereg_access(struct kunit *test, struct ib_mr *ib)
+{
+	struct fixture *fixture = test->priv;
+
+	return cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
+				  &fixture->pd.ib, NULL);
+}
+
+/* The RDMA core leaves the old MR to the end of the context: rdma_assign_uobject(). */
+static void rereg_user_mr_refused_destroy_keeps_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct uverbs_attr_bundle attrs;
+	struct ib_mr *old = reg_user_page(test);
+	struct ib_mr *new = own(test, rereg_access(test, old), IB_MR_TYPE_USER);
+
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(old, fake_request(&attrs, NULL)));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_request(&attrs, NULL)));
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_request(&attrs, NULL)));
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+}
+
+static void rereg_user_mr_leftover_keeps_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+	struct ib_mr *old = reg_user_page(test);
+	struct ib_mr *new = own(test, rereg_access(test, old), IB_MR_TYPE_USER);
+
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_cleanup(&attrs, &context)));
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	cxib_leftovers_close(ibdev, &context);
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
+	cxib_leftovers_end(ibdev);
+}
+
+/* Three mkeys of one page, of which the first ones were refused. */
+static void rereg_user_mr_again_keeps_page_until_last(struct kunit *test)
+{
+	struct ib_mr *mrs[3] = { reg_user_page(test) };
+	size_t i;
+
+	for (i = 1; i < ARRAY_SIZE(mrs); i++)
+		mrs[i] = own(test, rereg_access(test, mrs[i - 1]), IB_MR_TYPE_USER);
+	for (i = ARRAY_SIZE(mrs); i--;) {
+		KUNIT_EXPECT_EQ(test, 1, num_pinned());
+		dereg_mr(test, mrs[i]);
+	}
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+}
+
+static void rereg_user_mr_refused_keeps_old_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = reg_user_page(test);
+
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(rereg_access(test, ib)));
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	dereg_mr(test, ib);
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+}
+
+/* The mkey of the failed registration may exist, and maps the same page as the old one. */
+static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_mr *ib = reg_user_page(test);
+	struct cxib_mr *mr = to_mr(ib);
+	refcount_t *users = kmalloc(sizeof(*users), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, users);
+	refcount_set(users, 2);
+	mr->umem_users = users;
+	fixture->fake->hw.commands.open = 1;
+	cxib_release_shared_umem(ibdev, mr->umem, users, -ETIMEDOUT);
+	dereg_mr(test, ib);
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	cxib_quarantine_end(ibdev);
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(get_dma_mr_access_sets_rights),
 	KUNIT_CASE(get_dma_mr_mkey_covers_all_memory),
@@ -890,6 +1010,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dereg_mr_refused_for_kernel_switches_dma_off),
 	KUNIT_CASE(reg_user_mr_unsupported_access_returns_eopnotsupp),
 	KUNIT_CASE(rereg_user_mr_memic_returns_eopnotsupp),
+	KUNIT_CASE(rereg_user_mr_refused_destroy_keeps_page),
+	KUNIT_CASE(rereg_user_mr_leftover_keeps_page),
+	KUNIT_CASE(rereg_user_mr_again_keeps_page_until_last),
+	KUNIT_CASE(rereg_user_mr_refused_keeps_old_mr),
+	KUNIT_CASE(rereg_user_mr_timeout_keeps_page_until_dma_off),
 	{}
 };
 

@@ -279,7 +279,7 @@ static void free_leftover(struct cxib_ibdev *ibdev, struct leftover *leftover)
 
 	ibdev->leftovers.closed -= !!leftover->group;
 	list_del(&leftover->node);
-	cxib_release_umem(ibdev, pinned->umem, pinned->umem_error);
+	cxib_release_shared_umem(ibdev, pinned->umem, pinned->umem_users, 0);
 	ib_umem_release(pinned->umem_in_doubt);
 	if (pinned->dbr_page)
 		ibdev->user->unpin_record(pinned->dbr_page);

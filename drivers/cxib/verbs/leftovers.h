@@ -13,6 +13,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 struct cxib_dbr_page;
@@ -42,14 +43,14 @@ struct cxib_destroy {
 /**
  * struct cxib_pinned - what the device can access through an object of user space
  * @umem: user memory; or NULL
- * @umem_error: error of the creation of another mkey for @umem; 0: none
+ * @umem_users: objects that map @umem; NULL: only this one
  * @umem_in_doubt: memory that an mkey may still map after a failed update; or NULL
  * @dbr_page: page with the doorbell record of a queue; or NULL
  * @dm: MEMIC; or NULL
  */
 struct cxib_pinned {
 	struct ib_umem *umem;
-	int umem_error;
+	refcount_t *umem_users;
 	struct ib_umem *umem_in_doubt;
 	struct cxib_dbr_page *dbr_page;
 	struct cxib_dm *dm;

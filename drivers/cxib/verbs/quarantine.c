@@ -15,6 +15,7 @@
  * @kept: in the list of the command queue
  * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
  * @umem: user memory; or NULL
+ * @users: objects that map @umem; NULL: only one
  * @dbr_page: page of a user context with the doorbell record of a queue; or NULL
  * @buffer: ring of a kernel queue; pages is NULL: none
  * @dbr: doorbell record of a kernel queue; words is NULL: none
@@ -23,17 +24,26 @@ struct memory {
 	struct cxib_kept kept;
 	struct cxib_ibdev *ibdev;
 	struct ib_umem *umem;
+	refcount_t *users;
 	struct cxib_dbr_page *dbr_page;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
 };
+
+static void put_umem(struct ib_umem *umem, refcount_t *users)
+{
+	if (users && !refcount_dec_and_test(users))
+		return;
+	kfree(users);
+	ib_umem_release(umem);
+}
 
 static void free_memory(const struct memory *memory)
 {
 	struct cxib_buffer buffer = memory->buffer;
 	struct cxib_dbr dbr = memory->dbr;
 
-	ib_umem_release(memory->umem);
+	put_umem(memory->umem, memory->users);
 	if (memory->dbr_page)
 		memory->ibdev->user->unpin_record(memory->dbr_page);
 	if (dbr.words)
@@ -84,10 +94,27 @@ static void release(const struct memory *memory, int err)
  */
 void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err)
 {
-	if (umem)
-		release(&(struct memory){ .ibdev = ibdev, .umem = umem }, err);
+	cxib_release_shared_umem(ibdev, umem, NULL, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
+
+/**
+ * cxib_release_shared_umem() - drop a reference of an object to user memory, now or when the device
+ *	cannot access the memory through the object
+ * @ibdev: RDMA device
+ * @umem: user memory, released with its last reference; NULL: none
+ * @users: number of references to @umem, freed with the last one; NULL: the object owns @umem
+ * @err: result of the command that passed it to the device; 0: no longer in use
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_release_shared_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, refcount_t *users,
+			      int err)
+{
+	if (umem)
+		release(&(struct memory){ .ibdev = ibdev, .umem = umem, .users = users }, err);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_release_shared_umem);
 
 /**
  * cxib_release_pinned() - release memory of a user queue, now or when the device cannot access it

@@ -8,6 +8,7 @@
 #ifndef CXIB_VERBS_QUARANTINE_H
 #define CXIB_VERBS_QUARANTINE_H
 
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 struct cxib_buffer;
@@ -18,6 +19,8 @@ struct ib_umem;
 
 bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err);
 void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err);
+void cxib_release_shared_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, refcount_t *users,
+			      int err);
 void cxib_release_pinned(struct cxib_ibdev *ibdev, struct cxib_pinned *pinned, int err);
 void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
 			    struct cxib_dbr *dbr, int err);

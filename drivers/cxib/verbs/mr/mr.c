@@ -127,20 +127,17 @@ static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pa
 	return cxib_umr_clear_free(ibdev, key);
 }
 
-/*
- * Destroys an mkey that a failed UMR may have enabled. Memory that another MR owns cannot be kept,
- * so then the device becomes fatal if firmware refuses, as it does for a PD of the kernel.
- */
+/* Destroys an mkey that a failed UMR may have enabled. */
 static void discard(struct cxib_mr *mr, struct ib_pd *pd)
 {
 	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
-	const bool is_kept = mr->umem && pd->uobject;
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
-	struct cxib_pinned pinned = { .umem = mr->umem };
+	struct cxib_pinned pinned = { .umem = mr->umem, .umem_users = mr->umem_users };
 
-	cxib_discard_object(ibdev, is_kept ? pd->uobject->context : NULL, &destroy, &pinned,
+	cxib_discard_object(ibdev, pd->uobject ? pd->uobject->context : NULL, &destroy, &pinned,
 			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
 	mr->umem = pinned.umem;
+	mr->umem_users = pinned.umem_users;
 }
 
 /*
@@ -217,9 +214,9 @@ static int check_access(struct ib_device *ib, int access)
 	return -EOPNOTSUPP;
 }
 
-/* Takes ownership of @umem: the MR keeps it, or it is released on error. */
-static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64 address,
-				     int access)
+/* Takes over a reference to @umem: the MR keeps it, or it is dropped on error. */
+static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, refcount_t *users,
+				     u64 address, int access)
 {
 	struct cxib_mr *mr;
 	int err = -ENOMEM;
@@ -229,13 +226,14 @@ static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64
 		goto release_umem;
 	mr->access = access;
 	mr->umem = umem;
+	mr->umem_users = users;
 	err = register_pages(mr, umem, ib, address);
 	if (!err)
 		return &mr->ib;
 	umem = mr->umem;
 	kfree(mr);
 release_umem:
-	cxib_release_umem(to_ibdev(ib->device), umem, err);
+	cxib_release_shared_umem(to_ibdev(ib->device), umem, users, err);
 	return ERR_PTR(err);
 }
 
@@ -262,7 +260,7 @@ struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 addr
 	if (access & IB_ACCESS_ON_DEMAND)
 		return cxib_reg_odp_mr(ib, start, length, address, access);
 	umem = ib_umem_get_va(ib->device, start, length, access);
-	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, address, access);
+	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, NULL, address, access);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_mr);
 
@@ -294,7 +292,7 @@ struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, 
 		return ERR_PTR(-EOPNOTSUPP);
 	buffer = ib_umem_dmabuf_get_pinned(ib->device, offset, length, fd, access);
 	return IS_ERR(buffer) ? ERR_CAST(buffer) :
-				register_pinned(ib, &buffer->umem, address, access);
+				register_pinned(ib, &buffer->umem, NULL, address, access);
 }
 
 /* Pages pinned for reading cannot be made writable. */
@@ -303,25 +301,20 @@ static bool umem_allows_access(const struct ib_umem *umem, int access)
 	return umem->writable || !ib_access_writable(access);
 }
 
-/* Registers the umem of @old with a new mkey; on success the new MR owns the umem. */
+/*
+ * Registers the umem of @old with a new mkey. Firmware may refuse to destroy the old mkey, or the
+ * new one if its registration fails, so the memory stays pinned until neither exists.
+ */
 static struct ib_mr *reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int access)
 {
-	struct cxib_mr *mr;
-	int err;
-
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->access = access;
-	err = register_pages(mr, old->umem, pd, old->ib.iova);
-	if (err) {
-		old->umem_error = err;
-		kfree(mr);
-		return ERR_PTR(err);
+	if (!old->umem_users) {
+		old->umem_users = kmalloc(sizeof(*old->umem_users), GFP_KERNEL_ACCOUNT);
+		if (!old->umem_users)
+			return ERR_PTR(-ENOMEM);
+		refcount_set(old->umem_users, 1);
 	}
-	mr->umem = old->umem;
-	old->umem = NULL;
-	return &mr->ib;
+	refcount_inc(old->umem_users);
+	return register_pinned(pd, old->umem, old->umem_users, old->ib.iova, access);
 }
 
 /* UMR can modify relaxed ordering and the atomic right only with these capabilities. */
@@ -429,8 +422,9 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		return ERR_CAST(rereg->umem);
 	err = mr->umem_in_doubt ? -EOPNOTSUPP : change_in_place(mr, rereg);
 	if (!err) {
-		ib_umem_release(mr->umem);
+		cxib_release_shared_umem(to_ibdev(mr->ib.device), mr->umem, mr->umem_users, 0);
 		mr->umem = rereg->umem;
+		mr->umem_users = NULL;
 		return NULL;
 	}
 	/* A failed UMR may still take effect: the pages stay pinned until the mkey is gone. */
@@ -540,7 +534,7 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	const struct cxib_destroy destroy = cxib_mkey_destroy(ib->lkey);
 	struct cxib_pinned pinned = {
 		.umem = mr->umem,
-		.umem_error = mr->umem_error,
+		.umem_users = mr->umem_users,
 		.umem_in_doubt = mr->umem_in_doubt,
 	};
 	int err;
@@ -555,7 +549,7 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)
 		return err;
-	cxib_release_umem(ibdev, pinned.umem, pinned.umem_error);
+	cxib_release_shared_umem(ibdev, pinned.umem, pinned.umem_users, 0);
 	ib_umem_release(pinned.umem_in_doubt);
 	if (mr->descs)
 		cxib_mr_free_descs(ib->device, mr);

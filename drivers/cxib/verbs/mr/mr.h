@@ -4,6 +4,7 @@
 #define CXIB_VERBS_MR_MR_H
 
 #include <linux/bits.h>
+#include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
 /* Maximum entries of a fast registration MR: 64 KiB of the largest ones. */
@@ -17,7 +18,7 @@
  * struct cxib_mr - a memory region
  * @ib: the RDMA core's MR
  * @umem: pinned user memory; NULL for kernel memory or MEMIC
- * @umem_error: error of the creation of another mkey for @umem; 0: none
+ * @umem_users: mkeys that map @umem, while one that this MR has replaced may exist; or NULL
  * @umem_in_doubt: memory that the mkey may still map after a failed update; or NULL
  * @access: IB_ACCESS_… of a user MR
  * @descs: entries of a fast registration MR; NULL for others
@@ -33,8 +34,8 @@
 struct cxib_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
+	refcount_t *umem_users;
 	struct ib_umem *umem_in_doubt;
-	int umem_error;
 	u32 access;
 	void *descs;
 	dma_addr_t desc_map;
