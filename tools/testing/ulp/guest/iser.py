@@ -18,8 +18,9 @@ FABRIC = scsi_target.CONFIG / "iscsi"
 INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
 NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
 # Seconds of an attempt to log in, and for which I/O waits for a session. The usual 15 of an attempt are not enough for
-# the initiator's memory keys where processors are busy or the kernel checks all that it does.
-PATIENCE = (("node.conn[0].timeo.login_timeout", 60), ("node.session.timeo.replacement_timeout", 240))
+# the initiator's memory keys where processors are busy or the kernel checks all that it does; both together take minutes.
+PATIENCE = (("node.conn[0].timeo.login_timeout", 300), ("node.session.timeo.replacement_timeout", 240))
+LOGIN_PATIENCE = 900.0  # seconds of all attempts; only ends what has failed anyway
 LOGIN_TIMEOUT = 30  # seconds that the target waits for each message of a login, 15 by default; its limit
 LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
 
@@ -89,7 +90,7 @@ def _log_in(sessions: int, settings: tuple[tuple[str, int], ...]) -> list[str]:
     for name, value in (("node.session.nr_sessions", sessions), *PATIENCE, *settings):
         rdma.run(*NODE, "-o", "update", "-n", name, "-v", value)
     before = disks.names("sd*")
-    rdma.run(*NODE, "--login")
+    rdma.run(*NODE, "--login", timeout=LOGIN_PATIENCE)
     rdma.until(lambda: len(disks.names("sd*") - before) == sessions, f"{sessions} disks appear")
     found = [f"/dev/{name}" for name in sorted(disks.names("sd*") - before)]
     disks.await_opening(found)
