@@ -13,7 +13,7 @@ import select
 import struct
 
 TELLS_DUMP_FILL_KEY = 1 << 1
-GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 5, 9, 11, 14
+GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, REG_MR, REREG_MR, DEREG_MR, ALLOC_MW = 0, 3, 4, 5, 9, 11, 13, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
 OPEN_XRCD, CREATE_XSRQ = 37, 39
@@ -221,6 +221,9 @@ class Device:
         """Returns the handle and the key."""
         request = pack("<QQQII", start, length, address, self.pd, access)
         return struct.unpack("<II", self.command(REG_MR, request, 12)[:8])
+
+    def deregister(self, region: int) -> None:
+        os.write(self.file, struct.pack("<IHHI", DEREG_MR, 3, 0, region))
 
     def register(self, start: int, length: int, address: int, access: int) -> int:
         return self.register_region(start, length, address, access)[0]

@@ -49,9 +49,20 @@ class KeptKeys(unittest.TestCase):
     def key_after(self, flags: int, **changes: int) -> int:
         return self.device.reregister(self.region, flags, **changes)
 
-    def make_fail(self, fault: str) -> None:
-        """The next completion: in this test only regions have any."""
-        control("fault", f"cqe type=REQ nth=1 {fault} @hca0")
+    def make_fail(self, fault: str, times: int = 1) -> None:
+        """The next completions: in this test only regions have any."""
+        control("fault", f"cqe type=REQ nth=1 times={times} {fault} @hca0")
+
+    def refuse_destroys(self) -> None:
+        """Until the faults are cleared."""
+        control("fault", "command DESTROY_MKEY status=BAD_RESOURCE_STATE @hca0")
+
+    def keys(self) -> int:
+        """Of the whole adapter."""
+        return control("objects", "@hca0")["hca0"]["memory key"]["living"]
+
+    def pinned(self) -> int:
+        return pinned_kib() - self.pinned_before
 
     def has_struck(self) -> bool:
         return any(rule["injected"] for rule in control("faults")["rules"])
@@ -96,7 +107,7 @@ class KeptKeys(unittest.TestCase):
         memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
         start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
         before = pinned_kib()
-        control("fault", "command DESTROY_MKEY status=BAD_RESOURCE_STATE @hca0")
+        self.refuse_destroys()
         self.make_fail(f"field=opcode:{FAILED}")
         with self.assertRaises(OSError) as refused:
             self.device.register_region(start, LARGE, start + PAGE, 1)
@@ -106,6 +117,47 @@ class KeptKeys(unittest.TestCase):
         self.assertRegex(said, r"mkey 0x\w+: UMR failed: ")
         self.assertNotIn("fatal error", said)
         control("faults", "clear")  # so the end of the context destroys it
+
+    def test_replaced_key_not_destroyed_keeps_memory(self) -> None:
+        """Of both regions: the old key still leads to the memory when the program has deregistered the new one."""
+        keys = self.keys()
+        self.refuse_destroys()
+        self.make_fail(f"field=opcode:{FAILED}")
+        self.assertNotEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), self.key)
+        self.assertEqual(self.keys(), keys + 1)
+        control("faults", "clear")
+        self.device.deregister(self.region)
+        self.assertEqual(self.keys(), keys)
+        self.assertEqual(self.pinned(), 2 * PAGE // 1024)
+        self.assertNotIn("fatal error", "\n".join(self.log.read()))
+
+    def test_changed_memory_of_replaced_key_kept(self) -> None:
+        """The new region gets other memory; the old key leads to what both had."""
+        self.refuse_destroys()
+        self.make_fail(f"field=opcode:{FAILED}")
+        replaced = self.key_after(raw_verbs.REREG_ACCESS, access=7)
+        control("faults", "clear")
+        other = self.memory + 8 * PAGE
+        self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=other, address=other, length=PAGE), replaced)
+        self.assertEqual(self.pinned(), 3 * PAGE // 1024)
+
+    def test_change_failed_and_not_destroyed_keeps_memory(self) -> None:
+        """The change fails, and so does the registration of another key for the same memory, which then cannot be destroyed."""
+        memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
+        start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
+        region, _ = self.device.register_region(start, LARGE, start + PAGE, 1)
+        keys = self.keys()
+        self.refuse_destroys()
+        self.make_fail(f"field=opcode:{FAILED}", times=2)
+        with self.assertRaises(OSError) as refused:
+            self.device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
+        self.assertEqual(refused.exception.errno, errno.EIO)
+        self.assertEqual(self.keys(), keys + 1)
+        control("faults", "clear")
+        self.device.deregister(region)
+        self.assertEqual(self.keys(), keys)
+        self.assertEqual(self.pinned(), (LARGE + 2 * PAGE) // 1024)
+        self.assertNotIn("fatal error", "\n".join(self.log.read()))
 
     def test_device_removed_fails_change(self) -> None:
         ends: list[object] = []
