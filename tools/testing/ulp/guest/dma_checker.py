@@ -23,12 +23,18 @@ def limit() -> None:
         disks.write(CHECKER / "num_errors", REPORTS)
 
 
+_depth = 0
+
+
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Only some reports meanwhile, and all of them afterwards."""
+    """Only some reports meanwhile, and all of them afterwards: after the outermost, where one is in another."""
+    global _depth
     limit()
+    _depth += 1
     try:
         yield
     finally:
-        if CHECKER.exists():
+        _depth -= 1
+        if not _depth and CHECKER.exists():
             disks.write(CHECKER / "all_errors", 1)

@@ -46,17 +46,22 @@ class Load:
         return self.child.returncode, output
 
 
-# A program that begins while its address has gone with the HCA cannot be bound to it; that is not what is tested.
-BINDING = """while :; do
+ATTEMPTS = """while :; do
     output=$("$@" 2>&1); status=$?
-    case $output in *'cannot bind to'*) sleep 0.2 ;; *) echo "$output"; exit $status ;; esac
+    case $output in *"$0"*) sleep 0.2 ;; *) echo "$output"; exit $status ;; esac
 done"""
+
+
+def retried(message: str, *command: str | int) -> Load:
+    """Begins anew after a pass that says this."""
+    return Load("bash", "-c", ATTEMPTS, message, *command)
 
 
 def rds_streams(count: int) -> Load:
     """Streams of messages over RDS, which the server verifies, one after the other."""
-    return Load("bash", "-c", BINDING, "rds", "rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
-                "--count", count, "--size", 4096, "--time-limit", removable.PATIENCE)
+    # A program that begins while its address has gone with the HCA cannot be bound to it; that is not what is tested.
+    return retried("cannot bind to", "rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
+                   "--count", count, "--size", 4096, "--time-limit", removable.PATIENCE)
 
 
 def writes(path: str) -> Load:
