@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Invalid arguments of cxib_alloc_cq() and cxib_cq_set_context(): each is refused, the CQ stays as it was. */
+/*
+ * Invalid arguments of cxib_alloc_cq() and cxib_cq_set_context(), and callers that are killed: each is refused, the CQ
+ * stays as it was.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -192,6 +198,72 @@ static int choose_vectors(struct kverbs_report *report)
 			ib_free_cq(cq[i]);
 	if (!err && device->num_comp_vectors <= 4 && used != BIT(device->num_comp_vectors) - 1)
 		err = kverbs_fail(report, "%u CQs use only the vectors 0x%x", count, used);
+	return err;
+}
+
+/**
+ * struct killed_caller - a thread that is killed before it asks for a CQ with a thread
+ * @report: report
+ * @cq: CQ whose context it changes
+ * @err: what it has found
+ * @done: it has
+ */
+struct killed_caller {
+	struct kverbs_report *report;
+	struct ib_cq *cq;
+	int err;
+	struct completion done;
+};
+
+static const struct cxib_cq_options own_thread = { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD };
+
+/* A kernel thread survives the signal that kthread_create() sees. The next caller is served. */
+static int call_killed(void *data)
+{
+	struct killed_caller *caller = data;
+
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+	caller->err = expect_refusal(caller->report, "killed", kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0,
+									       &own_thread), -EINTR) ?:
+		      expect_change(caller->report, "killed", caller->cq, &own_thread, -EINTR);
+	flush_signals(current);
+	if (!caller->err)
+		caller->err = expect_change(caller->report, "alive", caller->cq, &own_thread, 0);
+	complete(&caller->done);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return caller->err;
+}
+
+static int run_killed(struct killed_caller *caller)
+{
+	struct task_struct *task = kthread_run(call_killed, caller, "killed");
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	wait_for_completion(&caller->done);
+	return kthread_stop(task);
+}
+
+/**
+ * kverbs_context_killed() - the case of a caller that is killed while its thread is created
+ * @report: report
+ * @settings: unused
+ *
+ * Return: 0, or an error, after kverbs_fail() unless there is no thread.
+ */
+int kverbs_context_killed(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	struct killed_caller caller = { .report = report };
+	int err;
+
+	caller.cq = ib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, IB_POLL_WORKQUEUE);
+	if (IS_ERR(caller.cq))
+		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(caller.cq));
+	init_completion(&caller.done);
+	err = run_killed(&caller);
+	ib_free_cq(caller.cq);
 	return err;
 }
 

@@ -418,6 +418,7 @@ const struct kverbs_case kverbs_context_cases[] = {
 	{ "context_workqueue_free", run_workqueue_free },
 	{ "context_unbound_free", run_unbound_free },
 	{ "context_invalid_options", kverbs_context_input },
+	{ "context_killed_caller", kverbs_context_killed },
 	{ "context_no_options", kverbs_context_no_options },
 	{}
 };

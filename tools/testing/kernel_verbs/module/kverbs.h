@@ -191,6 +191,7 @@ int kverbs_set_context(struct ib_cq *cq, const struct cxib_cq_options *options);
 
 /* cases_context_input.c */
 int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings);
+int kverbs_context_killed(struct kverbs_report *report, const struct kverbs_settings *settings);
 int kverbs_context_no_options(struct kverbs_report *report,
 			      const struct kverbs_settings *settings);
 
