@@ -333,6 +333,41 @@ static void completion_event_after_delivered_one_is_dropped(struct kunit *test)
 	expect_events(test, 1, 1);
 }
 
+static u32 sn_of_arming(struct fake_queue_pair *fake)
+{
+	u64 *place = &fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	return hw_cq_doorbell_get_arm_sn((const struct hw_cq_doorbell *)place);
+}
+
+/* The device knows by the same number that the driver has not seen its event yet. */
+static void req_notify_without_event_repeats_arm_sn(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+	u32 sn = sn_of_arming(fake);
+
+	KUNIT_EXPECT_EQ(test, sn, sn_of_arming(fake));
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_NE(test, sn, sn_of_arming(fake));
+}
+
+/* The device ignores an arming with the arm_sn of its last event. Twice its four numbers. */
+static void req_notify_after_repeated_events_changes_arm_sn(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+	unsigned int events, i;
+
+	for (events = 1; events <= 8; events++) {
+		u32 sn = sn_of_arming(fake);
+
+		for (i = 0; i < events; i++)
+			cxib_completion_event(&fake->ibdev, CQN);
+		KUNIT_EXPECT_NE_MSG(test, sn, sn_of_arming(fake), "after %u events", events);
+		cxib_completion_event(&fake->ibdev, CQN);
+	}
+}
+
 /* The device raises an event for the first arming, then one for the second. */
 static void completion_events_of_own_handler_are_as_many_as_arms(struct kunit *test)
 {
@@ -485,6 +520,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_direct_cq_is_dropped),
 	KUNIT_CASE(completion_event_of_unknown_cq_is_counted),
 	KUNIT_CASE(completion_event_after_delivered_one_is_dropped),
+	KUNIT_CASE(req_notify_without_event_repeats_arm_sn),
+	KUNIT_CASE(req_notify_after_repeated_events_changes_arm_sn),
 	KUNIT_CASE(completion_events_of_own_handler_are_as_many_as_arms),
 	KUNIT_CASE(completion_events_of_core_polled_cq_armed_twice_are_one),
 	KUNIT_CASE(claim_count_saturates),

@@ -40,7 +40,8 @@ static void raise_event(struct world *w, u8 sn)
 {
 	w->device_armed = false;
 	w->event_sn = sn;
-	w->events++;
+	w->events += 1 + w->repeats;
+	w->repeats = 0;
 }
 
 static bool write_cqe(struct world *w)
@@ -154,7 +155,7 @@ static void ring_doorbell(struct world *w)
 {
 	if (w->num_doorbells == NUM_DOORBELLS)
 		return violate(w, OUT_OF_BOUNDS);
-	w->doorbell_sn[w->num_doorbells] = atomic_read(&w->claim.arm_sn) & SEQUENCE_MASK;
+	w->doorbell_sn[w->num_doorbells] = cxib_claim_name(&w->claim) & SEQUENCE_MASK;
 	w->doorbell_ci[w->num_doorbells] = w->consumed;
 	w->num_doorbells++;
 }
@@ -646,7 +647,8 @@ static void check_gone(struct world *w)
 /* Numbers that only grow would make the worlds infinitely many. */
 static void wrap_counters(struct world *w)
 {
-	atomic_and(SEQUENCE_MASK, &w->claim.arm_sn);
+	atomic_and(2 * SEQUENCE_MASK + 1, &w->claim.arm_sn);
+	w->claim.num_events = 0;
 	w->claim.num_late = 0;
 }
 
@@ -680,6 +682,7 @@ void poll_world_init(struct world *w, const struct model *explored)
 	w->core_arm.owns = true;
 	w->is_fair = model->starts_fair;
 	w->flips = model->flips;
+	w->repeats = model->repeats;
 	w->lingers = model->lingers;
 	w->intruders = model->intruders;
 }

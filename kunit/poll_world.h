@@ -19,7 +19,7 @@
 
 #define NUM_RUNNERS	2
 #define SCRIPT_MAX	14
-#define NUM_DOORBELLS	5
+#define NUM_DOORBELLS	6
 
 enum violation {
 	NO_VIOLATION,
@@ -106,6 +106,7 @@ struct runner {
  * @references: that the scheduler holds
  * @is_fair: events are delivered to the scheduler, not to comp_handler
  * @flips: how often @is_fair may change
+ * @repeats: how often the device repeats its next event
  * @lingers: how often an empty CQ may be polled again before it is armed
  * @outstanding: armings without an event, at most 3
  * @num_freed: steps of freeing that are done
@@ -143,6 +144,7 @@ struct world {
 	u8 references;
 	bool is_fair;
 	u8 flips;
+	u8 repeats;
 	u8 lingers;
 	u8 outstanding;
 	u8 num_freed;
@@ -160,6 +162,7 @@ struct world {
  * struct model - what a search explores
  * @completions: number of CQEs
  * @flips: of struct world
+ * @repeats: of struct world
  * @lingers: of struct world
  * @batch: entries polled at once
  * @num_runners: runners of the scheduler
@@ -172,6 +175,7 @@ struct world {
 struct model {
 	u8 completions;
 	u8 flips;
+	u8 repeats;
 	u8 lingers;
 	u8 batch;
 	u8 num_runners;

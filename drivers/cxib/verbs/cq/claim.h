@@ -12,7 +12,9 @@
 #define CXIB_VERBS_CQ_CLAIM_H
 
 #include <linux/atomic.h>
+#include <linux/compiler.h>
 #include <linux/limits.h>
+#include <linux/types.h>
 
 /* The poller arms: a second arming adds nothing to the first. */
 #define CXIB_CLAIM_SINGLE	1
@@ -26,17 +28,19 @@
 /**
  * struct cxib_claim - armings of a CQ and their events
  * @count: armings whose event has not been delivered
- * @arm_sn: number of completion events, which the next arming names
- * @num_late: events without a claim; written in the interrupt of the CQ's EQ only
+ * @arm_sn: twice the arm_sn of the next arming, and 1 if an arming has named it already
+ * @num_events: completion events; written in the interrupt of the CQ's EQ only
+ * @num_late: events without a claim; likewise
  */
 struct cxib_claim {
 	atomic_t count;
 	atomic_t arm_sn;
+	u32 num_events;
 	u32 num_late;
 };
 
 /**
- * cxib_claim_set() - set a claim, before arm_sn is read and the doorbell is rung
+ * cxib_claim_set() - set a claim, before cxib_claim_name() and the doorbell
  * @claim: of the CQ
  * @max: %CXIB_CLAIM_SINGLE or %CXIB_CLAIM_COUNTED
  *
@@ -51,11 +55,34 @@ static inline void cxib_claim_set(struct cxib_claim *claim, int max)
 }
 
 /**
+ * cxib_claim_name() - the arm_sn of an arming
+ * @claim: of the CQ, which is locked
+ *
+ * Return: the number, of which the device compares the last two bits
+ */
+static inline u32 cxib_claim_name(struct cxib_claim *claim)
+{
+	u32 arm_sn = atomic_read(&claim->arm_sn);
+
+	if (!(arm_sn & 1))
+		atomic_inc(&claim->arm_sn);
+	return arm_sn >> 1;
+}
+
+/**
  * cxib_claim_count_event() - count an event, before its claim is taken
  * @claim: of the CQ
+ *
+ * Of several events for one arming, of a device that repeats them, only the first advances the
+ * arm_sn: four would bring it back to that of the last event, whose arming the device ignores.
+ * An event of an arming finds that its number has been named, or that another event has
+ * advanced it: in both cases the next arming names another one.
  */
 static inline void cxib_claim_count_event(struct cxib_claim *claim)
 {
+	WRITE_ONCE(claim->num_events, claim->num_events + 1);
+	if (!(atomic_read(&claim->arm_sn) & 1))
+		return;
 	atomic_inc(&claim->arm_sn);
 	/* Pairs with cxib_claim_set(); cxib_claim_take() is no barrier where it fails. */
 	smp_mb__after_atomic();

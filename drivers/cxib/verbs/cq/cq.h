@@ -20,13 +20,13 @@ struct cxib_qp;
  * struct cxib_cq - a completion queue
  * @ib: the RDMA core's CQ
  * @cqn: CQN
+ * @log_size: log2 of the number of CQEs
  * @user: memory and UAR that user space passed; user CQs only
  * @is_user: polled by user space, not by the kernel
  * @is_scheduled: the scheduler gets the events; false: the comp_handler. Changes at any time.
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
- * @log_size: log2 of the number of CQEs
- * @claim: decides whether an event is delivered; kernel CQs only, but for its arm_sn
+ * @claim: decides whether an event is delivered; kernel CQs only, but for its num_events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
  * @eq: EQ of completion events
@@ -51,12 +51,12 @@ struct cxib_qp;
 struct cxib_cq {
 	struct ib_cq ib;
 	u32 cqn;
+	unsigned int log_size;
 	struct cxib_user_queue user;
 	bool is_user;
 	bool is_scheduled;
 	u16 uid;
 	enum hw_cqe_size user_entry;
-	unsigned int log_size;
 	struct cxib_claim claim;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;

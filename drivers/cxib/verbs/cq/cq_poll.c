@@ -776,7 +776,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 /* The doorbell makes the device read the doorbell record. */
 static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
-	u32 sequence = atomic_read(&cq->claim.arm_sn) & SEQUENCE_MASK;
+	u32 sequence = cxib_claim_name(&cq->claim) & SEQUENCE_MASK;
 	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
