@@ -60,6 +60,36 @@ TEST(Options, LinkSpeedDefaultsToModel) {
     EXPECT_EQ(link_of(*slow, 0)->width, fabric::LinkWidth::x1);
 }
 
+TEST(Options, SignatureOptionsDefaultToFirstNames) {
+    const auto options = parse({"--hca", "/a"});
+    EXPECT_EQ(settings_of(*options, 0)->signature_stop, hca::SignatureStop::next);
+    EXPECT_EQ(settings_of(*options, 0)->signature_report, hca::SignatureReport::before);
+}
+
+TEST(Options, SignatureOptionsChosenByName) {
+    using enum hca::SignatureStop;
+    for (const auto& [word, stop] :
+         {std::pair{"next", next}, {"fence", fence}, {"random", random}}) {
+        const auto options = parse({"--hca", "/a", "--signature-stop", word});
+        ASSERT_TRUE(options) << word;
+        EXPECT_EQ(settings_of(*options, 0)->signature_stop, stop) << word;
+    }
+    using enum hca::SignatureReport;
+    for (const auto& [word, report] : {std::pair{"before", before}, {"behind", behind}}) {
+        const auto options = parse({"--hca", "/a", "--signature-report", word});
+        ASSERT_TRUE(options) << word;
+        EXPECT_EQ(settings_of(*options, 0)->signature_report, report) << word;
+    }
+}
+
+TEST(Options, UnknownSignatureOptionsRefused) {
+    for (const std::string option : {"--signature-stop", "--signature-report"}) {
+        EXPECT_FALSE(parse({"--hca", "/a", option, "never"})) << option;
+        EXPECT_FALSE(parse({"--hca", "/a", option, ""})) << option;
+        EXPECT_FALSE(parse({"--hca", "/a", option})) << option;
+    }
+}
+
 TEST(Options, InconsistentOptionsRefused) {
     EXPECT_FALSE(parse({}));
     EXPECT_FALSE(parse({"--hca", "/a", "--device-id", "ffff"}));
@@ -221,6 +251,28 @@ TEST_F(ConfigurationTest, CommandLineCapabilityOverridesFile) {
     EXPECT_EQ(settings->overrides.back(), (std::pair<std::string, std::uint64_t>{"log_max_qp", 10}))
         << "the last one counts";
     EXPECT_EQ(settings->overrides.size(), 3U);
+}
+
+TEST_F(ConfigurationTest, HcaOverridesDefaultSignatureOptions) {
+    const auto options =
+        read("[defaults]\nsignature_stop = 'fence'\nsignature_report = 'behind'\n"
+             "[[hca]]\nsocket = '/x'\nsignature_stop = 'random'\n[[hca]]\nsocket = '/y'\n");
+    ASSERT_TRUE(options) << options.error();
+    EXPECT_EQ(settings_of(*options, 0)->signature_stop, hca::SignatureStop::random);
+    EXPECT_EQ(settings_of(*options, 0)->signature_report, hca::SignatureReport::behind);
+    EXPECT_EQ(settings_of(*options, 1)->signature_stop, hca::SignatureStop::fence);
+}
+
+TEST_F(ConfigurationTest, UnknownSignatureOptionsNameChoices) {
+    const auto error = [&](const std::string& line) {
+        const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");
+        const auto settings = settings_of(*options, 0);
+        return settings ? std::string() : settings.error();
+    };
+    EXPECT_EQ(error("signature_stop = 'never'"),
+              "signature stop \"never\" is none of next, fence, random");
+    EXPECT_EQ(error("signature_report = 'never'"),
+              "signature report \"never\" is none of before, behind");
 }
 
 TEST_F(ConfigurationTest, CaptureLimitsConfigurable) {
