@@ -86,6 +86,7 @@ struct slot {
  * @bad_chance: percentage of MRs with a wrong block
  * @reads: RDMA READs between the commands
  * @may_die: the connection ends now and then, by the target or by the device, and a new one begins
+ * @bad_every: instead of @bad_chance: so many commands are one with a wrong block; 0: none
  * @seed: of the random numbers
  */
 struct wanted {
@@ -95,6 +96,7 @@ struct wanted {
 	u32 bad_chance;
 	bool reads;
 	bool may_die;
+	u32 bad_every;
 	u64 seed;
 };
 
@@ -108,6 +110,7 @@ struct wanted {
  * @bad_chance: as in struct wanted
  * @reads: as in struct wanted
  * @may_die: as in struct wanted
+ * @bad_every: as in struct wanted
  * @dead: the connection has ended
  * @slots: commands
  * @read_cqe: of these READs
@@ -126,6 +129,7 @@ struct target {
 	u32 bad_chance;
 	bool reads;
 	bool may_die;
+	u32 bad_every;
 	bool dead;
 	struct slot slots[DEPTH_MAX];
 	struct ib_cqe read_cqe;
@@ -322,6 +326,14 @@ static int post_chain(struct target *target, struct chain *chain)
 	return kverbs_post_single(target->pair, target_end(target), &chain->wrs[0]);
 }
 
+/* Returns the block that is wrong, or -1. */
+static int choose_bad(struct target *target, const struct slot *slot)
+{
+	if (target->bad_every)
+		return slot->number % target->bad_every == target->bad_every - 1 ? 0 : -1;
+	return below(target, 100) < target->bad_chance ? below(target, BLOCKS) : -1;
+}
+
 static int begin(struct target *target, struct slot *slot, struct chain *chain)
 {
 	struct response good = { .slot = slot - target->slots, .good = 1 };
@@ -334,9 +346,7 @@ static int begin(struct target *target, struct slot *slot, struct chain *chain)
 	slot->answered = false;
 	good.number = slot->number;
 	for (mr = 0; mr < target->num_mrs && !err; mr++) {
-		int bad = below(target, 100) < target->bad_chance ? below(target, BLOCKS) : -1;
-
-		fill_blocks(target, slot, mr, bad);
+		fill_blocks(target, slot, mr, choose_bad(target, slot));
 		err = append_transfer(target, chain, slot, mr);
 	}
 	append_response(target, chain, slot, &good, &slot->cqe, IB_SEND_FENCE);
@@ -779,6 +789,7 @@ static int run(struct kverbs_report *report, const struct wanted *wanted,
 	target->bad_chance = wanted->bad_chance;
 	target->reads = wanted->reads;
 	target->may_die = wanted->may_die;
+	target->bad_every = wanted->bad_every;
 	prandom_seed_state(&target->random, wanted->seed);
 	target->pair = kzalloc(sizeof(*target->pair), GFP_KERNEL);
 	if (target->pair)
@@ -860,6 +871,30 @@ static int run_bad(struct kverbs_report *report, const struct kverbs_settings *s
 	const struct wanted wanted = { .depth = DEPTH_MAX, .num_mrs = MRS_MAX, .bad_chance = 100, .seed = 2 };
 
 	return run(report, &wanted, all_bad);
+}
+
+/*
+ * What twin_mlx5dv.py does, too, by libmlx5: bursts of four commands, each posted when the one
+ * before is answered; every third command has a wrong block.
+ */
+static int all_bursts(struct target *target)
+{
+	int err = 0, i;
+
+	for (i = 0; i < 6 && !err; i++)
+		err = run_commands(target, target->depth);
+	/* 24 commands, of which 8 are bad. */
+	if (!err && (target->good != 16 || target->cancelled != 8))
+		err = kverbs_fail(target->pair->report, "%u of 24 responses are good, %u cancelled",
+				  target->good, target->cancelled);
+	return err;
+}
+
+static int run_bursts(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	const struct wanted wanted = { .manual = true, .depth = 4, .num_mrs = 1, .bad_every = 3, .seed = 8 };
+
+	return run(report, &wanted, all_bursts);
 }
 
 static int await_stop(struct target *target)
@@ -1048,6 +1083,7 @@ static int run_drain(struct kverbs_report *report, const struct kverbs_settings 
 const struct kverbs_case kverbs_pipelining_cases[] = {
 	{ "pipelining_good", run_good },
 	{ "pipelining_bad", run_bad },
+	{ "pipelining_bursts", run_bursts },
 	{ "pipelining_random", run_random },
 	{ "pipelining_random_ends", run_dying },
 	{ "pipelining_functions", run_functions },

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Of two twins the one in the kernel: the case pipelining_bursts alone, so that the wire has nothing else."""
+
+import unittest
+
+from exerciser import UlpTest
+
+
+class Twin(UlpTest):
+    def test_bursts_answered(self) -> None:
+        self.assert_right("pipelining_bursts")
+
+
+if __name__ == "__main__":
+    unittest.main()
