@@ -50,3 +50,8 @@ def connection(queues: int = 2, *options: str) -> Iterator[str]:
         yield found[0]
     finally:
         rdma.run("nvme", "disconnect", "-n", SUBSYSTEM)
+
+
+def target_listens() -> bool:
+    """It begins to do so by itself, some seconds after its device has come back."""
+    return rdma.succeeds("nvme", "discover", "-t", "rdma", "-a", wire.SERVER, "-s", SERVICE, "-w", wire.CLIENT)

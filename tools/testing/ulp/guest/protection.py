@@ -20,6 +20,10 @@ CLIENT, TARGET = ("ib_map_mr_sg_pi", 1), ("rdma_rw_ctx_signature_init", 3)
 PLACE, SIZE = 1 << 20, 16 << 10
 
 
+def is_armed() -> bool:
+    return bool(int((PARAMETERS / "armed").read_text()))
+
+
 @contextlib.contextmanager
 def corruption(place: tuple[str, int]) -> Iterator[None]:
     """The next transfer of one side has a byte that is not what its protection information was computed for."""
@@ -27,7 +31,7 @@ def corruption(place: tuple[str, int]) -> Iterator[None]:
     rdma.run("insmod", MODULE, f"symbol={function}", f"argument={argument}", "armed=1")
     try:
         yield
-        if int((PARAMETERS / "armed").read_text()):
+        if is_armed():
             raise AssertionError(f"{function} was not called")
     finally:
         rdma.run("rmmod", "corruption")

@@ -12,6 +12,7 @@ import mmap
 import os
 import pathlib
 import random
+import unittest
 from collections.abc import Iterator
 
 import disks
@@ -20,13 +21,16 @@ import peer
 import pipelined
 import protection
 import rdma
+import removable
 import ulp
-from control import control
+import wire
+from control import control, until
 
 SIZE = 4096
 BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
 GUARD = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)
 READS = 1000
+PLACES = 64  # on the disk, of one read each
 QUEUES = 2  # of nvme.connection(), without that of the administration
 SIG_ERR = 0xc  # opcode of the CQE
 RETRIES = pathlib.Path("/sys/module/nvme_core/parameters/max_retries")
@@ -54,35 +58,42 @@ def read(descriptor: int, place: int) -> bytes | int:
         return memory[:]
 
 
-class Disk(ulp.Protocol):
-    PLACES = 64
+@contextlib.contextmanager
+def opened(disk: str) -> Iterator[int]:
+    """A disk with known contents; its descriptor."""
+    descriptor = os.open(disk, os.O_RDWR | os.O_DIRECT)
+    try:
+        for place in range(PLACES):
+            with mmap.mmap(-1, SIZE) as memory:
+                memory[:] = content(place)
+                os.pwritev(descriptor, [memory], place * SIZE)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
+
+@contextlib.contextmanager
+def connected(*options: str) -> Iterator[int]:
+    """A disk whose information is left to the target's HCA."""
+    with nvme.connection(QUEUES, *options) as disk, protection.left_to_the_hca(disk), opened(disk) as descriptor:
+        yield descriptor
+
+
+class PipelinedTarget(ulp.Protocol):
     def setUp(self) -> None:
         """A bad block is read once only."""
         rdma.run("modprobe", "nvme_core")
         self.addCleanup(disks.write, RETRIES, RETRIES.read_text().strip())
         disks.write(RETRIES, 0)
 
-    @contextlib.contextmanager
-    def connected(self) -> Iterator[int]:
-        """A disk with known contents; its descriptor."""
-        with nvme.connection() as disk, protection.left_to_the_hca(disk):
-            descriptor = os.open(disk, os.O_RDWR | os.O_DIRECT)
-            try:
-                for place in range(self.PLACES):
-                    with mmap.mmap(-1, SIZE) as memory:
-                        memory[:] = content(place)
-                        os.pwritev(descriptor, [memory], place * SIZE)
-                yield descriptor
-            finally:
-                os.close(descriptor)
-
     def assert_reads_right(self, descriptor: int, count: int = READS, but: tuple[int, ...] = ()) -> None:
-        places = [place for place in range(self.PLACES) if place not in but]
+        places = [place for place in range(PLACES) if place not in but]
         for number in range(count):
             place = places[number % len(places)]
             self.assertEqual(read(descriptor, place), content(place))
 
+
+class Disk(PipelinedTarget):
     def assert_counters_grow(self, before: dict[int, tuple[int, ...]], stops: range, cancelled: int) -> None:
         """And no queue pair has been replaced, as after a reset."""
         after = peer.call(pipelined.counters)
@@ -94,14 +105,14 @@ class Disk(ulp.Protocol):
         self.assertEqual(grown[1:], [cancelled, 0])
 
     def test_good_reads_stop_nothing(self) -> None:
-        with self.connected() as descriptor:
+        with connected() as descriptor:
             before = peer.call(pipelined.counters)
             self.assertEqual(len(before), QUEUES if pipelined.HAS_PIPELINING else 0)
             self.assert_reads_right(descriptor)
             self.assert_counters_grow(before, range(1), 0)
 
     def test_bad_block_reported_by_target(self) -> None:
-        with self.connected() as descriptor:
+        with connected() as descriptor:
             before, said = peer.call(pipelined.counters), len(protection.messages())
             with peer.holding(pipelined.bad_blocks, 10 * BLOCKS + 3):
                 self.assertEqual(read(descriptor, 10), errno.EILSEQ)
@@ -109,12 +120,12 @@ class Disk(ulp.Protocol):
                 self.assertEqual(peer.call(pipelined.bad_reads), 1)
                 self.assert_counters_grow(before, range(1, 2), 1)
                 self.assert_reads_right(descriptor, but=(10,))
-            self.assert_reads_right(descriptor, self.PLACES)
+            self.assert_reads_right(descriptor, PLACES)
             self.assert_counters_grow(before, range(1, 2), 1)
 
     def test_bad_blocks_among_reads_in_flight_reported(self) -> None:
         for bad in ((20,), (20, 21), (3, 9, 27)):
-            with self.subTest(bad), self.connected() as descriptor:
+            with self.subTest(bad), connected() as descriptor:
                 before = peer.call(pipelined.counters)
                 with (peer.holding(pipelined.bad_blocks, *(place * BLOCKS for place in bad)),
                       concurrent.futures.ThreadPoolExecutor(32) as pool):
@@ -122,7 +133,7 @@ class Disk(ulp.Protocol):
                 self.assertEqual(results, [errno.EILSEQ if place in bad else content(place) for place in range(32)])
                 # One stop may be for several errors.
                 self.assert_counters_grow(before, range(1, len(bad) + 1), len(bad))
-                self.assert_reads_right(descriptor, self.PLACES)
+                self.assert_reads_right(descriptor, PLACES)
 
     def test_bad_written_block_cancels_nothing(self) -> None:
         with nvme.connection() as disk:
@@ -132,6 +143,18 @@ class Disk(ulp.Protocol):
                 protection.write(disk, b"x" * protection.SIZE)
             self.assertEqual(raised.exception.errno, errno.EILSEQ)
             self.assertEqual(protection.read(disk), blocks)
+            self.assert_counters_grow(before, range(1, 2), 0)
+
+    def test_bad_written_block_among_good_reads_cancels_nothing(self) -> None:
+        """The target reads the bad block from the host; responses of other reads are posted behind that."""
+        with nvme.connection(1) as disk, opened(disk) as descriptor, concurrent.futures.ThreadPoolExecutor(32) as pool:
+            before = peer.call(pipelined.counters)
+            with protection.corruption(protection.CLIENT):
+                written = pool.submit(protection.write, disk, b"x" * protection.SIZE)
+                until(lambda: not protection.is_armed(), "the bad block is written", 0)
+                results = list(pool.map(lambda place: read(descriptor, place), range(31)))
+            self.assertEqual(written.exception().errno, errno.EILSEQ)
+            self.assertEqual(results, [content(place) for place in range(31)])
             self.assert_counters_grow(before, range(1, 2), 0)
 
     def test_bad_block_with_information_on_wire_reported_by_target(self) -> None:
@@ -149,8 +172,39 @@ class Disk(ulp.Protocol):
             self.assertEqual(protection.read(disk), b"y" * protection.SIZE)
 
     def test_target_without_pipelining_reports_bad_block(self) -> None:
-        with peer.holding(pipelined.switched_off), self.connected() as descriptor:
+        with peer.holding(pipelined.switched_off), connected() as descriptor:
             self.assertEqual(peer.call(pipelined.counters), {})
             with peer.holding(pipelined.bad_blocks, 10 * BLOCKS):
                 self.assertEqual(read(descriptor, 10), errno.EILSEQ)
-            self.assert_reads_right(descriptor, self.PLACES)
+            self.assert_reads_right(descriptor, PLACES)
+
+
+@unittest.skipUnless(pipelined.HAS_PIPELINING and wire.ALONE, "the stops of cxib's HCA, in this guest")
+class Removal(PipelinedTarget):
+    """The target's HCA is pulled while its driver handles a stop, at either command, and comes back."""
+
+    OPTIONS = ("--keep-alive-tmo=2", "--reconnect-delay=1")
+
+    def check(self, command: str) -> None:
+        hca = removable.hca(0)
+        with connected(*self.OPTIONS) as descriptor, pipelined.bad_blocks(10 * BLOCKS):
+            before = hca.registration()
+            control("fault", f"surprise-removal on={command} times=1 for=4s @hca0")
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                results = [pool.submit(read, descriptor, place) for place in (10, 11)]
+                rdma.until(lambda: hca.registration() != before, "the RDMA device goes")
+                control("faults", "clear")
+                removable.come_back(hca)
+                # The host connects again by itself, and reads what it has not got.
+                self.assertIsInstance(results[0].result(), int)
+                self.assertIn(results[1].result(), (errno.EIO, content(11)))
+        rdma.until(nvme.target_listens, "the target listens again")
+        with connected() as descriptor, pipelined.bad_blocks(10 * BLOCKS):
+            self.assertEqual(read(descriptor, 10), errno.EILSEQ)
+            self.assert_reads_right(descriptor, PLACES, but=(10,))
+
+    def test_hca_pulled_before_stop_is_queried_never_answers_good(self) -> None:
+        self.check("QUERY_QP")
+
+    def test_hca_pulled_before_queue_resumes_never_answers_good(self) -> None:
+        self.check("SQD_RTS_QP")
