@@ -45,7 +45,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-polling bench-ulps sparse
+.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-pipelining bench-polling bench-ulps sparse
 check: lab-tree ## everything that CI runs: half an hour to an hour, 20 minutes longer with a lab to prepare
 	@tools/testing/check --level check
 
@@ -73,6 +73,9 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
 	@tools/bench/run transport bring-up verbs
+
+bench-pipelining: lab ## signature pipelining in the kernel's NVMe target, with and without; 10 minutes, on a quiet machine
+	@tools/bench/run pipelining
 
 bench-polling: lab ## polling contexts of CQs that share a vector, in instructions; half an hour
 	@tools/bench/run polling

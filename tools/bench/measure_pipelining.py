@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measures, in a guest, reads of a disk with protection information whose target posts data and response together, and
+one that does not: the same module, whose connections find signature pipelining or do not. Writes JSON.
+
+usage: measure_pipelining.py OUTPUT ROUNDS SECONDS     by tools/testing/ulp/guest/python; SECONDS is of each measurement
+"""
+
+import contextlib
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+import disks
+import nvme
+import pipelined
+import protection
+import wire
+from control import control
+
+SIZE = "8m"
+COUNTED_READS = 2000
+DELAYS_MS = (0, 2, 5, 10)
+DELAYED_READS = 200
+BAD = 16  # reads of a bad block
+INTERRUPTS = pathlib.Path("/proc/interrupts")
+
+
+@contextlib.contextmanager
+def disk(is_pipelined: bool) -> Iterator[str]:
+    with contextlib.ExitStack() as stack:
+        if not is_pipelined:
+            stack.enter_context(pipelined.switched_off())
+        path = stack.enter_context(nvme.connection(1))
+        stack.enter_context(protection.left_to_the_hca(path))
+        if bool(pipelined.counters()) != is_pipelined:
+            raise AssertionError(f"the target has {pipelined.counters()}")
+        yield path
+
+
+def read(path: str, *options: str) -> dict:
+    return disks.fio(path, "--rw=randread", "--bs=4k", "--norandommap", "--iodepth=1", "--lat_percentiles=1",
+                     *options, size=SIZE)["read"]
+
+
+def fio_time(path: str, seconds: int, *options: str) -> dict:
+    return disks.fio(path, "--bs=4k", "--norandommap", "--lat_percentiles=1", "--time_based", f"--runtime={seconds}", *options, size=SIZE)
+
+
+def percentile_us(found: dict, percent: int) -> float:
+    return found["lat_ns"]["percentile"][f"{percent}.000000"] / 1000
+
+
+def work_queues() -> dict:
+    """Of the target's HCA."""
+    return control("stats")["hca0"]["parts"]["work_queues"]
+
+
+def interrupts() -> int:
+    """Of completion vectors of the target's HCA."""
+    device = pathlib.Path(f"/sys/class/infiniband/{wire.ends()[0].device}/device").resolve().name
+    rows = [line.split() for line in INTERRUPTS.read_text().splitlines() if device in line and "comp" in line]
+    return sum(int(word) for row in rows for word in row[1:] if re.fullmatch(r"\d+", word))
+
+
+def count(path: str) -> dict[str, float]:
+    """What a read costs the target's HCA."""
+    before, interrupted = work_queues(), interrupts()
+    done = read(path, f"--number_ios={COUNTED_READS}")["total_ios"]
+    after = work_queues()
+    return {
+        "send_completions": (after["completions"]["req"] - before["completions"]["req"]) / done,
+        "send_doorbells": (after["send_doorbells"] - before["send_doorbells"]) / done,
+        "interrupts": (interrupts() - interrupted) / done,
+    }
+
+
+def delayed(path: str) -> list[float]:
+    """Latency in µs with each delay of all packets of connections. Of the quickest tenth: what the others waited for
+    is a processor of the machine."""
+    latencies = []
+    for delay in DELAYS_MS:
+        if delay:
+            control("fault", f"packet delay={delay}ms service=rc direction=out data")
+        latencies.append(percentile_us(read(path, f"--number_ios={DELAYED_READS}"), 10))
+        control("faults", "clear")
+    return latencies
+
+
+def measure(is_pipelined: bool, seconds: int) -> dict:
+    with disk(is_pipelined) as path:
+        single = fio_time(path, seconds, "--rw=randread", "--iodepth=1")["read"]
+        deep = fio_time(path, seconds, "--rw=randread", "--iodepth=16")["read"]
+        mixed = fio_time(path, seconds, "--rw=randrw", "--rwmixread=50", "--iodepth=16")
+        found = {
+            "latency_us": percentile_us(single, 50),
+            "latency_p10_us": percentile_us(single, 10),
+            "latency_p99_us": percentile_us(single, 99),
+            "iops": deep["iops"],
+            "mixed_iops": mixed["read"]["iops"] + mixed["write"]["iops"],
+            "counts": count(path),
+            "delayed_us": delayed(path),
+        }
+    print("with" if is_pipelined else "without", json.dumps(found), flush=True)
+    return found
+
+
+def commands() -> int:
+    return control("stats")["hca0"]["command_queue"]["commands"]
+
+
+def stops() -> dict[str, int]:
+    """What stops of the target's queue pair take: one after the other, by reads of a bad block."""
+    with disk(is_pipelined=True) as path, pipelined.bad_blocks(protection.PLACE // pipelined.BLOCK):
+        before = commands()
+        for _ in range(BAD):
+            with contextlib.suppress(OSError):
+                protection.read(path)
+                raise AssertionError("a bad block was read without an error")
+        (found,) = pipelined.counters().values()
+        return {"stops": found[0], "cancelled": found[1], "commands": commands() - before}
+
+
+def main() -> int:
+    output, rounds, seconds = sys.argv[1:]
+    results = {"delays_ms": DELAYS_MS, "seconds": int(seconds), "with": [], "without": []}
+    wire.ends()
+    with pipelined.target():
+        with disk(is_pipelined=True) as path:
+            disks.fio(path, "--rw=write", "--bs=64k", "--iodepth=4", size=SIZE)
+        results["stops"] = stops()
+        for number in range(int(rounds)):
+            # In turns, each kind as often first as last.
+            for is_pipelined in (True, False) if number % 2 == 0 else (False, True):
+                results["with" if is_pipelined else "without"].append(measure(is_pipelined, int(seconds)))
+    disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
+    pathlib.Path(output).write_text(json.dumps(results) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
