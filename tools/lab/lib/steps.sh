@@ -86,10 +86,11 @@ step_compilers_progress() {
 	apt_progress "$logs/compilers.apt"
 }
 
-# The newest Debian kernel of the tree is the stock one. Its headers are there before it is.
+# The newest Debian kernel of the tree, but for those of other releases, is the stock one. Its headers are there before
+# it is.
 note_stock_release() {
 	find "$tree/usr/src" -maxdepth 1 -name 'linux-headers-*-amd64' -printf '%f\n' | sed 's/^linux-headers-//' |
-		sort -V | tail -n 1 > "$lab/stock-release.new"
+		grep -vxF "$(cat "$lab"/release-of-* 2> /dev/null || echo none)" | sort -V | tail -n 1 > "$lab/stock-release.new"
 	mv "$lab/stock-release.new" "$lab/stock-release"
 }
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares what became of rdma-core's tests on cxib with what became of them on the kernel's own driver.
 
-usage: compare.py [--write]
+usage: compare.py [--write | --kernel NAME]
 
-Reads build/rdma-core/cxib.json and mlx5.json; where the latter is missing, what Documentation/rdma-core-tests.rst says of
+Reads build/rdma-core/cxib.json and mlx5.json (--kernel: cxib-NAME.json and mlx5-NAME.json); where the latter is missing, what Documentation/rdma-core-tests.rst says of
 the kernel's own driver. Fails where cxib is behind (a test that passes on the kernel's own driver
 does not pass, or one fails that did not) without being named in exceptions.toml, and on an exception that is none.
-Without --write it fails as well when Documentation/rdma-core-tests.rst says something else; with it, it writes the page.
+Without options it fails as well when Documentation/rdma-core-tests.rst says something else; with --write, it writes the page.
 """
 
 import collections
@@ -42,8 +42,9 @@ cxib is behind. Tests that neither driver runs are counted, not listed:
 """
 
 
-def load(driver: str) -> Outcomes:
-    content = json.loads((RESULTS / f"{driver}.json").read_text(encoding="utf-8"))
+def load(run: str) -> Outcomes:
+    """Of a driver, or of a driver and another kernel."""
+    content = json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8"))
     return {name: one["outcome"] for name, one in content.items()}
 
 
@@ -109,9 +110,10 @@ def page(reference: Outcomes, ours: Outcomes, exceptions: Exceptions) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    ours = load("cxib")
-    if (RESULTS / "mlx5.json").exists():
-        reference = load("mlx5")
+    kernel = f"-{arguments[1]}" if arguments[:1] == ["--kernel"] else ""
+    ours = load(f"cxib{kernel}")
+    if (RESULTS / f"mlx5{kernel}.json").exists():
+        reference = load(f"mlx5{kernel}")
     elif "--write" not in arguments:
         reference = reference_of_page(PAGE.read_text(encoding="utf-8"), ours)
     else:
@@ -122,7 +124,7 @@ def main(arguments: list[str]) -> int:
     text = page(reference, ours, exceptions)
     if "--write" in arguments:
         PAGE.write_text(text, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+    elif not kernel and (not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text):
         found.append(f"{PAGE.relative_to(REPO)} says something else; 'make compare-tests' writes it")
     print(f"compare: {len(behind(reference, ours))} tests behind, {len(ahead(reference, ours))} ahead")
     for complaint in found:
