@@ -23,6 +23,19 @@ bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
 	return memory->map.pfn_list[page] & HMM_PFN_DMA_MAPPED;
 }
 
+/* Whoever maps a page counts it; ib_umem_odp_unmap_dma_pages() takes it off again. */
+static int map_page(struct ib_umem_odp *memory, u64 page, struct pci_p2pdma_map_state *p2pdma)
+{
+	struct device *dev = memory->umem.ibdev->dma_device;
+
+	if (cxib_odp_is_mapped(memory, page))
+		return 0;
+	if (dma_mapping_error(dev, hmm_dma_map_pfn(dev, &memory->map, page, p2pdma)))
+		return -EFAULT;
+	memory->npages++;
+	return 0;
+}
+
 /**
  * cxib_odp_map() - map pages that were faulted in for DMA
  * @memory: memory of the MR
@@ -37,17 +50,16 @@ bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
  */
 int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned int count)
 {
-	struct device *dev = memory->umem.ibdev->dma_device;
 	struct pci_p2pdma_map_state p2pdma = {};
 	unsigned int i;
+	int err = 0;
 
 	lockdep_assert_held(&memory->umem_mutex);
 
-	for (i = 0; i < count; i++)
-		if (memory->map.pfn_list[first + i] & HMM_PFN_VALID &&
-		    dma_mapping_error(dev, hmm_dma_map_pfn(dev, &memory->map, first + i, &p2pdma)))
-			return -EFAULT;
-	return 0;
+	for (i = 0; i < count && !err; i++)
+		if (memory->map.pfn_list[first + i] & HMM_PFN_VALID)
+			err = map_page(memory, first + i, &p2pdma);
+	return err;
 }
 
 /**
