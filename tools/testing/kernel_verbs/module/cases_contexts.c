@@ -281,8 +281,10 @@ static int change_once(struct context_changer *changer)
 	struct ib_cq *cq = number & 1 ? test->pair.ends[1].recv_cq : test->pair.ends[0].send_cq;
 	u32 choice = number >> 1 & 3;
 
+#ifdef KVERBS_RESIZING
 	if (changer->resizes && number & 0x100)
 		return ib_resize_cq(cq, ENTRIES_MIN << (number >> 1) % LOG_GROWTH_MAX);
+#endif
 	return kverbs_set_context(cq, test->may_sleep ? &sleeping[choice] : &not_sleeping[choice]);
 }
 
@@ -325,10 +327,12 @@ static int run_changes(struct context_test *test, u64 seed)
 	return with_changes(test, seed, false);
 }
 
+#ifdef KVERBS_RESIZING
 static int run_resizes(struct context_test *test, u64 seed)
 {
 	return with_changes(test, seed, true);
 }
+#endif
 
 /* ib_drain_qp() returns when the done() handler of each WR has run. */
 static int run_drain(struct context_test *test, u64 seed)
@@ -383,8 +387,10 @@ CASE(workqueue_traffic, run_traffic, WORKQUEUE)
 CASE(unbound_traffic, run_traffic, UNBOUND_WORKQUEUE)
 CASE(softirq_changes, run_changes, SOFTIRQ)
 CASE(sleeping_changes, run_changes, WORKQUEUE)
+#ifdef KVERBS_RESIZING
 CASE(softirq_resizes, run_resizes, SOFTIRQ)
 CASE(sleeping_resizes, run_resizes, WORKQUEUE)
+#endif
 CASE(softirq_drain, run_drain, SOFTIRQ)
 CASE(thread_drain, run_drain, THREAD)
 CASE(own_thread_drain, run_drain, THREAD, .flags = CXIB_CQ_OWN_THREAD)
@@ -405,8 +411,10 @@ const struct kverbs_case kverbs_context_cases[] = {
 	{ "context_unbound_traffic", run_unbound_traffic },
 	{ "context_softirq_changes", run_softirq_changes },
 	{ "context_sleeping_changes", run_sleeping_changes },
+#ifdef KVERBS_RESIZING
 	{ "context_softirq_resizes", run_softirq_resizes },
 	{ "context_sleeping_resizes", run_sleeping_resizes },
+#endif
 	{ "context_softirq_drain", run_softirq_drain },
 	{ "context_thread_drain", run_thread_drain },
 	{ "context_own_thread_drain", run_own_thread_drain },

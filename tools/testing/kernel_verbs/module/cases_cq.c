@@ -76,6 +76,7 @@ static int moderation(struct kverbs_pair *pair)
 	return err ?: kverbs_await_nothing(pair);
 }
 
+#ifdef KVERBS_RESIZING
 /* The owner of the CQ gets an error event; everything can be destroyed then. */
 static int overrun(struct kverbs_pair *pair)
 {
@@ -96,6 +97,7 @@ static int overrun(struct kverbs_pair *pair)
 	}
 	return err;
 }
+#endif
 
 static int await_peeked(struct kverbs_pair *pair, struct ib_cq *cq, int expected)
 {
@@ -144,14 +146,18 @@ static int run_moderation(struct kverbs_report *report, const struct kverbs_sett
 	return kverbs_with_pair(report, &kverbs_usual, moderation);
 }
 
+#ifdef KVERBS_RESIZING
 static int run_overrun(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return kverbs_with_pair(report, &kverbs_usual, overrun);
 }
+#endif
 
 const struct kverbs_case kverbs_cq_cases[] = {
 	{ "completions_coalesced", run_moderation },
+#ifdef KVERBS_RESIZING
 	{ "completion_queue_overrun", run_overrun },
+#endif
 	{ "completions_peeked", run_peek },
 	{}
 };

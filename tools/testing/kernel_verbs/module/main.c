@@ -35,7 +35,9 @@ static const struct kverbs_case *const suites[] = {
 	kverbs_error_cases,
 	kverbs_arming_cases,
 	kverbs_drain_cases,
+#ifdef KVERBS_RESIZING
 	kverbs_resize_cases,
+#endif
 	kverbs_xrc_cases,
 	kverbs_cq_cases,
 	kverbs_cost_cases,
