@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
+#include "check/envelope.hpp"
 #include "check/fault_plan.hpp"
 #include "check/packet_capture.hpp"
 #include "fabric/fabric.hpp"
@@ -96,6 +97,8 @@ public:
                 return std::unexpected(opened.error());
             command_log_ = *std::move(opened);
         }
+        if (options_.envelope)
+            envelope_.emplace();
         if (options_.control) {
             auto control = program::ControlSocket::listen(
                 loop_, *options_.control,
@@ -122,6 +125,10 @@ public:
     std::expected<void, std::string> run() {
         loop_.run();
         print_statistics();
+        if (options_.envelope) {
+            if (auto written = envelope_->write(*options_.envelope); !written)
+                return written;
+        }
         if (options_.violations)
             return checker_.write_report(*options_.violations);
         return {};
@@ -174,7 +181,8 @@ private:
                                                    .fabric = fabric_,
                                                    .checker = checker_,
                                                    .command_log = command_log_.get(),
-                                                   .faults = &faults_},
+                                                   .faults = &faults_,
+                                                   .envelope = envelope_ ? &*envelope_ : nullptr},
                                                   *std::move(settings), *link);
             if (!adapter)
                 return std::unexpected(adapter.error());
@@ -206,6 +214,7 @@ private:
     Log log_;
     check::Checker checker_;
     std::unique_ptr<check::CommandLog> command_log_;
+    std::optional<check::Envelope> envelope_;
     std::unique_ptr<check::PacketCapture> capture_;
     check::FaultPlan faults_;
     fabric::Fabric fabric_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hca/command_dispatcher.hpp"
 
+#include "check/command_envelope.hpp"
 #include "check/command_log.hpp"
 #include "check/layout_walk.hpp"
 #include "hca/hca.hpp"
@@ -65,7 +66,17 @@ const CommandEntry* CommandTable::find(std::uint16_t opcode) const {
 }
 
 CommandDispatcher::CommandDispatcher(Hca& hca, CommandTable table)
-    : hca_(hca), table_(std::move(table)) {}
+    : hca_(hca), table_(std::move(table)) {
+    if (hca_.envelope() != nullptr)
+        envelope_ = std::make_unique<check::CommandEnvelope>(*hca_.envelope());
+}
+
+CommandDispatcher::~CommandDispatcher() = default;
+
+void CommandDispatcher::begin_bring_up() {
+    if (envelope_)
+        envelope_->begin();
+}
 
 std::size_t CommandDispatcher::output_size(std::span<const std::byte> header,
                                            std::uint32_t asked) const {
@@ -150,8 +161,8 @@ void CommandDispatcher::check_reserved(const CommandContext& context,
 }
 
 void CommandDispatcher::finished(std::span<const std::byte> input,
-                                 std::span<const std::byte> output, CommandResult result,
-                                 std::string_view explanation) {
+                                 std::span<const std::byte> output, std::uint32_t output_length,
+                                 CommandResult result, std::string_view explanation) {
     const std::uint16_t opcode = opcode_of(input);
     OpcodeStatistics& counts = statistics_[opcode];
     ++counts.count;
@@ -162,8 +173,13 @@ void CommandDispatcher::finished(std::span<const std::byte> input,
                          hca::name_of(result.status), static_cast<std::uint32_t>(result.syndrome),
                          syndrome.name, explanation);
     }
+    const CommandEntry* entry = table_.find(opcode);
+    if (envelope_ && result && entry != nullptr)
+        envelope_->record({.command = entry->command,
+                           .input = input,
+                           .output = output,
+                           .output_length = output_length});
     if (check::CommandLog* log = hca_.command_log()) {
-        const CommandEntry* entry = table_.find(opcode);
         log->write({.device = hca_.name(),
                     .command = entry == nullptr ? nullptr : entry->command,
                     .opcode = opcode,

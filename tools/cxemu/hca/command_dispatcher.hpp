@@ -9,10 +9,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+namespace cxemu::check {
+class CommandEnvelope;
+}
 
 namespace cxemu::hca {
 
@@ -41,6 +46,9 @@ struct OpcodeStatistics {
 class CommandDispatcher {
 public:
     CommandDispatcher(Hca& hca, CommandTable table);
+    ~CommandDispatcher();
+    CommandDispatcher(const CommandDispatcher&) = delete;
+    CommandDispatcher& operator=(const CommandDispatcher&) = delete;
 
     /// Bytes of the internal output buffer: the table's output size for the opcode of \p header, at
     /// least the requested length.
@@ -50,9 +58,13 @@ public:
     /// Checks and runs the command in context.input.
     CommandResult run(CommandContext& context);
 
-    /// Logs and counts a completed command.
+    /// The command queue starts.
+    void begin_bring_up();
+
+    /// Logs, counts and records a completed command.
+    /// \param output_length bytes that software asked for
     void finished(std::span<const std::byte> input, std::span<const std::byte> output,
-                  CommandResult result, std::string_view explanation);
+                  std::uint32_t output_length, CommandResult result, std::string_view explanation);
 
     [[nodiscard]] const std::map<std::uint16_t, OpcodeStatistics>& statistics() const {
         return statistics_;
@@ -68,6 +80,7 @@ private:
     CommandTable table_;
     LogLimiter limiter_;
     std::map<std::uint16_t, OpcodeStatistics> statistics_;
+    std::unique_ptr<check::CommandEnvelope> envelope_; ///< if one is recorded
 };
 
 } // namespace cxemu::hca

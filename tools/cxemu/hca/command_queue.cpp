@@ -332,7 +332,8 @@ void CommandQueue::finish(Execution& execution, CommandResult result) {
                       hwtab::status_field.width, static_cast<std::uint8_t>(result.status));
     hwtab::write_bits(execution.output_data.data(), hwtab::syndrome_field.offset,
                       hwtab::syndrome_field.width, static_cast<std::uint32_t>(result.syndrome));
-    dispatcher_.finished(execution.input, execution.output_data, result, execution.explanation);
+    dispatcher_.finished(execution.input, execution.output_data, execution.output_length, result,
+                         execution.explanation);
     corrupt_output(execution.fault, execution.output_data);
     if (execution.fault.drop_completion)
         return;

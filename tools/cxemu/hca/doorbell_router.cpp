@@ -2,6 +2,7 @@
 #include "hca/doorbell_router.hpp"
 
 #include "base/byte_order.hpp"
+#include "check/envelope.hpp"
 #include "hwtab/view.hpp"
 #include "tables/work_queue.hpp"
 
@@ -55,6 +56,7 @@ void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
     }
     if (handler_ == nullptr)
         return undecoded(*uar, offset, data.size());
+    record_write(offset, data.size(), log_bf_reg_size);
     if (combine(page, offset, data, log_bf_reg_size))
         return;
     if (offset == eq_doorbell_arm || offset == eq_doorbell_update)
@@ -67,6 +69,27 @@ void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
     if (offset_in_buffer(offset, log_bf_reg_size) < pair_size)
         return ring_pair(*uar, offset, data);
     ++statistics_.blue_flame_data;
+}
+
+void DoorbellRouter::record(std::string_view name, const hwtab::Layout& layout,
+                            std::span<const std::byte> data) const {
+    if (envelope_ != nullptr)
+        envelope_->record(fmt::format("doorbell {}", name), layout, data);
+}
+
+/// The BlueFlame registers of a page, and the places in one, count as one each.
+void DoorbellRouter::record_write(std::uint32_t offset, std::size_t size,
+                                  std::uint32_t log_bf_reg_size) const {
+    if (envelope_ == nullptr)
+        return;
+    std::string place = fmt::format("{:#x}", offset);
+    if (is_in_register(offset, log_bf_reg_size)) {
+        const std::uint32_t inside = offset_in_buffer(offset, log_bf_reg_size);
+        place = inside < pair_size ? fmt::format("register {:#x}", inside) : "register behind 0x7";
+    } else if (offset >= blue_flame_area) {
+        return;
+    }
+    envelope_->note("uar", "writes", fmt::format("{} bytes at {}", size, place));
 }
 
 void DoorbellRouter::combine_writes(EventLoop& loop) {
@@ -120,6 +143,7 @@ void DoorbellRouter::ring_event_queue(Uar& uar, std::uint32_t offset,
         return undecoded(uar, offset, data.size());
     const auto value = load_be<std::uint32_t>(data);
     ++statistics_.event_queue;
+    record(offset == eq_doorbell_arm ? "eq arm" : "eq", hwtab::eq_doorbell, data);
     handler_->event_queue_doorbell(uar, static_cast<std::uint8_t>(value >> 24), value & 0xff'ffff,
                                    offset == eq_doorbell_arm);
 }
@@ -149,11 +173,13 @@ void DoorbellRouter::ring_pair(Uar& uar, std::uint32_t offset, std::span<const s
 void DoorbellRouter::ring(Uar& uar, std::uint32_t offset, std::span<const std::byte, 8> data) {
     if (offset == cq_doorbell) {
         ++statistics_.completion_queue;
+        record("cq", hwtab::cq_doorbell, data);
         handler_->completion_queue_doorbell(uar, load_be<std::uint32_t>(data.first<4>()),
                                             load_be<std::uint32_t>(data.last<4>()));
         return;
     }
     ++statistics_.send;
+    record("send", hwtab::send_doorbell, data);
     handler_->send_doorbell(uar, data);
 }
 

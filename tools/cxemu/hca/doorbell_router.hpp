@@ -5,6 +5,7 @@
 
 #include "hca/combined_writes.hpp"
 #include "hca/objects.hpp"
+#include "hwtab/model.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+
+namespace cxemu::check {
+class Envelope;
+}
 
 namespace cxemu::hca {
 
@@ -57,6 +62,9 @@ public:
 
     DoorbellRouter(Objects& objects, Complaint complain);
 
+    /// Records what is written in \p envelope, which must outlive this; nullptr: nowhere.
+    void record_in(check::Envelope* envelope) { envelope_ = envelope; }
+
     void set_handler(DoorbellHandler* handler) { handler_ = handler; }
 
     /// The host's processors combine writes to BlueFlame registers from now on.
@@ -84,10 +92,14 @@ private:
     void ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data);
     void ring(Uar& uar, std::uint32_t offset, std::span<const std::byte, 8> data);
     void undecoded(const Uar& uar, std::uint32_t offset, std::size_t size);
+    void record(std::string_view name, const hwtab::Layout& layout,
+                std::span<const std::byte> data) const;
+    void record_write(std::uint32_t offset, std::size_t size, std::uint32_t log_bf_reg_size) const;
 
     Objects& objects_;
     Complaint complain_;
     DoorbellHandler* handler_ = nullptr;
+    check::Envelope* envelope_ = nullptr;
     std::optional<CombinedWrites> combined_; ///< with a write-combining host only
     DoorbellStatistics statistics_;
 };

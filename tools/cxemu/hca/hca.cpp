@@ -94,6 +94,7 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
       dispatcher_(*this, std::move(table)), command_queue_(*this, dispatcher_),
       initializing_(environment.loop, [this] { init_segment_.set_initializing(false); }) {
     environment_.dma.set_local_memory(device_memory_.bytes());
+    doorbells_.record_in(environment_.envelope);
     if (settings_.write_combining)
         doorbells_.combine_writes(environment_.loop);
     begin_initializing();
@@ -183,6 +184,7 @@ void Hca::start_command_queue(std::uint64_t address) {
     log_->debug("command queue at {:#x}", address);
     if (state_ != FunctionState::disabled)
         stop_parts();
+    dispatcher_.begin_bring_up();
     command_queue_.start(address);
     init_segment_.set_interface(NicInterface::full_driver);
     state_ = FunctionState::commands;

@@ -47,6 +47,7 @@ class HcaPort;
 }
 namespace cxemu::check {
 class CommandLog;
+class Envelope;
 class FaultPlan;
 } // namespace cxemu::check
 
@@ -70,6 +71,7 @@ struct HcaEnvironment {
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
     check::FaultPlan* faults = nullptr;       ///< nullptr: no faults are injected
+    check::Envelope* envelope = nullptr;      ///< nullptr: no envelope is recorded
 };
 
 class Hca final : public pci::DeviceModel {
@@ -90,6 +92,7 @@ public:
     [[nodiscard]] vfio_user::InterruptSet& interrupts() const { return environment_.interrupts; }
     [[nodiscard]] check::CommandLog* command_log() const { return environment_.command_log; }
     [[nodiscard]] check::FaultPlan* faults() const { return environment_.faults; }
+    [[nodiscard]] check::Envelope* envelope() const { return environment_.envelope; }
     [[nodiscard]] const Log& log() const { return log_; }
     [[nodiscard]] const HcaSettings& settings() const { return settings_; }
     [[nodiscard]] const std::string& name() const { return settings_.name; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "memory/umr.hpp"
 
+#include "check/envelope.hpp"
 #include "tables/work_queue.hpp"
 
 #include <algorithm>
@@ -89,6 +90,13 @@ bool is_indirect(const MemoryKey& key) {
     return key.mode() == AccessMode::klm || key.mode() == AccessMode::ksm;
 }
 
+bool has_strided_block(std::span<const std::byte> entries) {
+    if (entries.size() < hwtab::stride_block_ctrl_seg.size)
+        return false;
+    return hwtab::ConstView<hwtab::stride_block_ctrl_seg>{entries}.get<"op">() ==
+           hwtab::value<hwtab::stride_block_op, "repeat">;
+}
+
 class Execution {
 public:
     Execution(MemoryKeys& keys, const UmrRequest& request)
@@ -102,6 +110,8 @@ public:
             if (const Check result = (this->*step)(); !result)
                 return result;
         }
+        if (check::Envelope* envelope = keys_.hca().envelope())
+            record(*envelope);
         apply();
         return {};
     }
@@ -117,6 +127,8 @@ private:
     Check check_room();
     Check take_signature_format();
     void apply();
+    void record(check::Envelope& envelope) const;
+    void record_translation(check::Envelope& envelope, const std::string& subject) const;
 
     [[nodiscard]] std::uint64_t translation_offset() const {
         if (!has_flag<"translation_offset_en">(control_))
@@ -290,6 +302,39 @@ void Execution::apply() {
     if (signature_format_)
         key_->set_signature_format(*signature_format_);
     key_->forget_transfers();
+}
+
+/// What a key's entries mean, and so which fields make sense, depends on its access mode.
+void Execution::record(check::Envelope& envelope) const {
+    const std::string subject = fmt::format(
+        "umr {} of {}",
+        hwtab::name_of(hwtab::mkey_access_mode, static_cast<std::uint64_t>(key_->mode())),
+        request_.rights.privileged ? "reg_umr" : "others");
+    envelope.record(subject + " ctrl", hwtab::wqe_umr_ctrl_seg, control_.memory());
+    envelope.record(subject + " mkey", hwtab::mkey_seg,
+                    segment_.memory().first(hwtab::mkey_seg.size));
+    record_translation(envelope, subject);
+    if (!format_bytes_.empty())
+        envelope.record(subject + " bsf", hwtab::bsf, format_bytes_);
+}
+
+void Execution::record_translation(check::Envelope& envelope, const std::string& subject) const {
+    if (key_->mode() != AccessMode::klm && key_->mode() != AccessMode::ksm)
+        return;
+    std::span<const std::byte> rest(translation_);
+    const bool is_strided = has_strided_block(rest);
+    if (is_strided) {
+        envelope.record(subject + " stride", hwtab::stride_block_ctrl_seg, rest);
+        rest = rest.subspan(hwtab::stride_block_ctrl_seg.size);
+    }
+    const hwtab::Layout& entry = is_strided                        ? hwtab::stride_block_entry
+                                 : key_->mode() == AccessMode::ksm ? hwtab::ksm
+                                                                   : hwtab::klm;
+    for (std::uint32_t i = 0; i < check::Envelope::elements_recorded && rest.size() >= entry.size;
+         ++i) {
+        envelope.record(fmt::format("{} {}", subject, entry.name), entry, rest.first(entry.size));
+        rest = rest.subspan(entry.size);
+    }
 }
 
 } // namespace

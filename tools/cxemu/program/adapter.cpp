@@ -75,7 +75,8 @@ Adapter::Adapter(const AdapterEnvironment& environment, hca::HcaSettings setting
             .interrupts = function_.interrupts(),
             .checker = environment.checker,
             .command_log = environment.command_log,
-            .faults = environment.faults},
+            .faults = environment.faults,
+            .envelope = environment.envelope},
            std::move(settings), commands::all_commands(), log_),
       insertion_(environment.loop, [this] { function_.insert(); }) {}
 

@@ -20,6 +20,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+namespace cxemu::check {
+class Envelope;
+}
+
 namespace cxemu::program {
 
 /// Objects shared by all adapters; they must outlive them.
@@ -29,6 +33,7 @@ struct AdapterEnvironment {
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
     check::FaultPlan* faults = nullptr;       ///< nullptr: no fault injection
+    check::Envelope* envelope = nullptr;      ///< nullptr: no envelope is recorded
 };
 
 class Adapter {

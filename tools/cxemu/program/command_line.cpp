@@ -138,6 +138,9 @@ void describe_files(CLI::App& app, Options& options) {
         ->type_name("FILE");
     app.add_option("--allow", options.allow_list, "Violations that are known (TOML)")
         ->type_name("FILE");
+    app.add_option("--envelope", options.envelope,
+                   "At the end, add there what fields and values the driver used (TOML)")
+        ->type_name("FILE");
     app.add_option_function<std::string>(
            "--log-level",
            [&options](const std::string& text) { options.log_level = log_levels().at(text); },

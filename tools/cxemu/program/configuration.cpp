@@ -248,6 +248,7 @@ void take_top_level(TableReader& reader, Options& options) {
     reader.take("control", options.control);
     reader.take("violations", options.violations);
     reader.take("allow", options.allow_list);
+    reader.take("envelope", options.envelope);
     reader.take("pcap", options.packet_capture);
     reader.take("pcap_snap", options.capture_snap);
     reader.take("pcap_size", options.capture_size);

@@ -71,6 +71,7 @@ struct Options {
     std::optional<std::filesystem::path> control;
     std::optional<std::filesystem::path> violations;
     std::optional<std::filesystem::path> allow_list;
+    std::optional<std::filesystem::path> envelope;
     std::optional<std::filesystem::path> packet_capture;
     std::optional<std::uint32_t> capture_snap; ///< bytes of each packet
     std::optional<std::uint32_t> capture_size; ///< megabytes of the file

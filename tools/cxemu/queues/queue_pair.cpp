@@ -7,6 +7,7 @@
 #include "queues/tag_list.hpp"
 #include "queues/tag_operation.hpp"
 #include "queues/work_queues.hpp"
+#include "queues/wqe_envelope.hpp"
 #include "tables/events.hpp"
 #include "tables/work_queue.hpp"
 
@@ -271,6 +272,8 @@ std::optional<SendWqe> QueuePair::next_send() {
             return std::nullopt;
         }
         ++queues_.counters().sends_executed;
+        if (check::Envelope* envelope = queues_.hca().envelope())
+            record_send(*envelope, service(), request->bytes);
         send_queue_.start(*request);
         if (!is_local(request->opcode))
             return *std::move(request);
@@ -600,8 +603,9 @@ void QueuePair::check_changes(bool may_cancel) {
 // --- Receives ------------------------------------------------------------------------------------
 
 std::expected<RecvWqe, ReceiveFault> QueuePair::take_receive() {
-    auto request = resources_.shared_receive ? resources_.shared_receive->take()
-                                             : receive_queue_.take(queues_.hca().dma());
+    auto request = resources_.shared_receive
+                       ? resources_.shared_receive->take()
+                       : receive_queue_.take(queues_.hca().dma(), queues_.hca().envelope());
     if (request || request.error() == ReceiveFault::empty ||
         request.error() == ReceiveFault::no_queue)
         return request;

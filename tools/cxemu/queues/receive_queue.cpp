@@ -3,6 +3,7 @@
 
 #include "memory/memory_keys.hpp"
 #include "queues/data_pointer.hpp"
+#include "queues/wqe_envelope.hpp"
 
 namespace cxemu::queues {
 
@@ -71,7 +72,8 @@ std::uint16_t ReceiveQueue::available(vfio_user::DmaSpace& dma) {
     return poll(dma) ? static_cast<std::uint16_t>(posted_ - taken_) : std::uint16_t{0};
 }
 
-std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma) {
+std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma,
+                                                        check::Envelope* envelope) {
     if (const auto polled = poll(dma); !polled)
         return std::unexpected(polled.error());
     const auto slot = static_cast<std::uint16_t>(taken_ & (ring_.entries - 1));
@@ -79,9 +81,12 @@ std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma
     if (!entry)
         return std::unexpected(ReceiveFault::unreachable);
     ++taken_;
+    const auto segments = std::span<const std::byte>(*entry).subspan(ring_.prefix);
+    if (envelope != nullptr)
+        record_receive(*envelope, "own", segments);
     RecvWqe request;
     request.index = slot;
-    request.segments = decode_scatter_list(std::span(*entry).subspan(ring_.prefix));
+    request.segments = decode_scatter_list(segments);
     request.length = total_length(request.segments);
     return request;
 }

@@ -13,6 +13,10 @@
 #include <span>
 #include <vector>
 
+namespace cxemu::check {
+class Envelope;
+}
+
 namespace cxemu::queues {
 
 /// The data segments of a receive WQE before the one that terminates the list.
@@ -49,8 +53,9 @@ public:
     /// WQEs posted so far, as of the last read of the doorbell record.
     [[nodiscard]] std::uint16_t posted() const { return posted_; }
 
-    /// Takes the next WQE; reads the doorbell record.
-    std::expected<RecvWqe, ReceiveFault> take(vfio_user::DmaSpace& dma);
+    /// Takes the next WQE; reads the doorbell record. \param envelope records the WQE, if there is
+    /// one
+    std::expected<RecvWqe, ReceiveFault> take(vfio_user::DmaSpace& dma, check::Envelope* envelope);
 
     /// Takes the next WQE without reading it. \return its slot
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);

@@ -69,9 +69,12 @@ std::expected<RecvWqe, ReceiveFault> SharedReceiveQueue::take() {
         head_ = *next;
     }
     ++taken_;
+    const auto segments = std::span<const std::byte>(*entry).subspan(ring_.prefix);
+    if (check::Envelope* envelope = hca_.envelope())
+        record_receive(*envelope, "shared", segments);
     RecvWqe request;
     request.index = slot;
-    request.segments = decode_scatter_list(std::span(*entry).subspan(ring_.prefix));
+    request.segments = decode_scatter_list(segments);
     request.length = total_length(request.segments);
     request.shared = this;
     check_limit();
