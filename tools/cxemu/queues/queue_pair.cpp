@@ -739,9 +739,9 @@ void QueuePair::flush_sends() {
 void QueuePair::flush_receives() {
     if (!receive_queue_.exists())
         return;
-    while (const auto slot = receive_queue_.skip(queues_.hca().dma())) {
+    while (const auto index = receive_queue_.skip(queues_.hca().dma())) {
         RecvWqe request;
-        request.index = *slot;
+        request.index = *index;
         flush_receive(request);
     }
 }

@@ -80,12 +80,11 @@ std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma
     const auto entry = ring_.read(dma, slot);
     if (!entry)
         return std::unexpected(ReceiveFault::unreachable);
-    ++taken_;
     const auto segments = std::span<const std::byte>(*entry).subspan(ring_.prefix);
     if (envelope != nullptr)
         record_receive(*envelope, "own", segments);
     RecvWqe request;
-    request.index = slot;
+    request.index = taken_++;
     request.segments = decode_scatter_list(segments);
     request.length = total_length(request.segments);
     return request;
@@ -94,7 +93,7 @@ std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma
 std::expected<std::uint16_t, ReceiveFault> ReceiveQueue::skip(vfio_user::DmaSpace& dma) {
     if (const auto polled = poll(dma); !polled)
         return std::unexpected(polled.error());
-    return static_cast<std::uint16_t>(taken_++ & (ring_.entries - 1));
+    return taken_++;
 }
 
 } // namespace cxemu::queues

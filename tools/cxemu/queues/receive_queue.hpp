@@ -57,7 +57,7 @@ public:
     /// one
     std::expected<RecvWqe, ReceiveFault> take(vfio_user::DmaSpace& dma, check::Envelope* envelope);
 
-    /// Takes the next WQE without reading it. \return its slot
+    /// Takes the next WQE without reading it. \return its index
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);
 
     /// Number of posted WQEs that are not taken; reads the doorbell record.

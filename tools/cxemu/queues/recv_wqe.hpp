@@ -18,7 +18,8 @@ namespace cxemu::queues {
 class SharedReceiveQueue;
 
 struct RecvWqe {
-    std::uint16_t index = 0; ///< slot in the queue: wqe_counter of the CQE
+    /// wqe_counter of the CQE: the slot in an SRQ; in an RQ, the WQEs taken before, modulo 2^16.
+    std::uint16_t index = 0;
     std::vector<memory::DataSegment> segments;
     std::uint64_t length = 0; ///< of the scatter list, in bytes
     /// SRQ of the WQE; nullptr: the RQ. Valid as long as the QP or the caller holds a reference.

@@ -562,6 +562,25 @@ TEST_F(QueuePairTest, PostInErrorStateFlushed) {
     EXPECT_EQ(completions(queue_pair), 2U);
 }
 
+/// UCX's ud_mlx5 finds the buffer of a receive by a counter of its own, modulo 2^16, and stops the
+/// program when the CQE has another one.
+TEST_F(QueuePairTest, ReceiveCounterPassesEndOfRing) {
+    QueuePair& queue_pair =
+        queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
+    const std::uint32_t entries = queue_pair.receive_queue().entries();
+    for (std::uint32_t i = 0; i < entries; ++i) {
+        bench_.post_receives(queue_pair, static_cast<std::uint16_t>(i + 1));
+        ASSERT_TRUE(queue_pair.take_receive());
+    }
+    bench_.post_receives(queue_pair, static_cast<std::uint16_t>(entries + 2));
+    const auto taken = queue_pair.take_receive();
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(taken->index, entries);
+    ASSERT_EQ(simple<hwtab::cmd_qp_2err>(queue_pair), CommandStatus::ok);
+    const CompletionQueue& queue = *queue_pair.receive_completions();
+    EXPECT_EQ(bench_.error(queue, 0).get<"wqe_counter">(), entries + 1);
+}
+
 TEST_F(QueuePairTest, ResetPostsNoCqe) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
