@@ -75,7 +75,7 @@ FirmwarePages::check(std::span<const std::uint64_t> pages) {
                                                    missing(wanted(), pages_.size()))});
     std::unordered_set<std::uint64_t> seen;
     for (const std::uint64_t address : pages) {
-        if (address == 0 || address % page_size != 0) {
+        if (address % page_size != 0) {
             hca_.violation(rules::page_address_invalid, "{:#x}", address);
             return std::unexpected(Refusal{CommandStatus::bad_parameter, Syndrome::bad_page_address,
                                            fmt::format("page address {:#x}", address)});
