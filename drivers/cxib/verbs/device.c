@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The RDMA device: register, describe, unregister. */
 #include <linux/pci.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -128,6 +129,11 @@ static void on_fatal(void *context)
 	};
 
 	ib_dispatch_event(&event);
+	/*
+	 * Posting and arming read the state after a section with interrupts off. Either the flush
+	 * sees what such a section wrote, or its caller sees that DMA is off, and flushes.
+	 */
+	synchronize_rcu();
 	cxib_flush_later(ibdev);
 }
 
