@@ -555,6 +555,125 @@ static void cmd_statistics_count_completions_and_timeouts(struct kunit *test)
 	KUNIT_EXPECT_GT(test, statistics->max_ns, 0);
 }
 
+/**
+ * struct next_caller - waits for a slot behind the caller of the case
+ * @wait: entry in the list of the slot class
+ * @is_woken: it was woken
+ * @was_woken_first: it was woken before the device got the command of the caller
+ */
+struct next_caller {
+	struct wait_queue_entry wait;
+	bool is_woken;
+	bool was_woken_first;
+};
+
+static int note_wake_up(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
+{
+	WRITE_ONCE(container_of(wait, struct next_caller, wait)->is_woken, true);
+	list_del_init(&wait->entry);
+	return 1;
+}
+
+static u8 note_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		       u32 out_length)
+{
+	struct next_caller *next = hca->script_context;
+
+	next->was_woken_first = READ_ONCE(next->is_woken);
+	return HW_COMMAND_STATUS_OK;
+}
+
+static void set_ordinary_slots(struct cxib_command_queue *queue, enum cxib_slot_state state)
+{
+	unsigned int i;
+
+	for (i = 0; i < ORDINARY_SLOTS; i++)
+		queue->slots[i].state = state;
+}
+
+/* A caller passes from one section with the lock of the queue to the next in this time. */
+#define CALLER_US		500
+#define CALLER_TRIES		20000
+#define CALLER_TIMEOUT_MS	600000
+
+static bool has_queued_caller(struct wait_queue_head *list)
+{
+	/* No barrier: whoever gets false looks again. */
+	return waitqueue_active(list);
+}
+
+/*
+ * A caller that has queued itself needs the lock to look for a slot again. If it has queued itself
+ * while the lock is held here, one slot becomes free, which it will find, and then another one:
+ * the wake-up for that one goes to the caller, as it is the first in the list.
+ */
+static bool free_slots_for_queued_caller(struct cxib_command_queue *queue,
+					 struct next_caller *next)
+{
+	struct wait_queue_head *list = &queue->ordinary.wait;
+	bool is_caught, was_queued;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	was_queued = has_queued_caller(list);
+	for (i = 0; i < CALLER_US && has_queued_caller(list) == was_queued; i++)
+		udelay(1);
+	is_caught = !was_queued && has_queued_caller(list);
+	if (is_caught) {
+		add_wait_queue_exclusive(list, &next->wait);
+		queue->slots[0].state = CXIB_SLOT_FREE;
+		queue->slots[1].state = CXIB_SLOT_FREE;
+		wake_up(list);
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return is_caught;
+}
+
+/* Runs call_nop() on the other processor: the thread of the case spins on this one. */
+static struct task_struct *start_caller_elsewhere(struct kunit *test)
+{
+	struct task_struct *caller = kthread_create(call_nop, test->priv, "caller");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(caller));
+	kthread_bind(caller, cpumask_any_but(cpu_online_mask, smp_processor_id()));
+	wake_up_process(caller);
+	return caller;
+}
+
+/* Otherwise the next caller would sleep although there is a free slot. */
+static void cmd_caller_passes_wake_up_on(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_command_queue *queue = &fixture->queue;
+	struct next_caller next = {};
+	struct task_struct *caller;
+	unsigned int tries = 0;
+	bool is_caught = false;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two processors");
+	init_waitqueue_func_entry(&next.wait, note_wake_up);
+	INIT_LIST_HEAD(&next.wait.entry);
+	fixture->hca->script = note_command;
+	fixture->hca->script_context = &next;
+	/* The caller may need many rounds to be caught. */
+	queue->timeout_ms = CALLER_TIMEOUT_MS;
+	set_ordinary_slots(queue, CXIB_SLOT_FILLING);
+	migrate_disable();
+	caller = start_caller_elsewhere(test);
+	while (!is_caught && tries++ < CALLER_TRIES)
+		is_caught = free_slots_for_queued_caller(queue, &next);
+	migrate_enable();
+	if (!is_caught)
+		set_ordinary_slots(queue, CXIB_SLOT_FREE);
+	KUNIT_EXPECT_EQ(test, 0, kthread_stop(caller));
+	KUNIT_EXPECT_TRUE(test, is_caught);
+	KUNIT_EXPECT_TRUE(test, next.was_woken_first);
+	KUNIT_EXPECT_TRUE(test, next.is_woken);
+	set_ordinary_slots(queue, CXIB_SLOT_FREE);
+}
+
 static struct kunit_case command_queue_cases[] = {
 	KUNIT_CASE(cmd_nop_completes_and_frees_slot),
 	KUNIT_CASE_PARAM(cmd_any_length_echoes_data, data_length_gen_params),
@@ -575,6 +694,7 @@ static struct kunit_case command_queue_cases[] = {
 	KUNIT_CASE(cmd_outstanding_use_polling_completes),
 	KUNIT_CASE(cmd_more_callers_than_slots_complete_by_event),
 	KUNIT_CASE(cmd_more_callers_than_slots_complete_by_polling),
+	KUNIT_CASE_SLOW(cmd_caller_passes_wake_up_on),
 	KUNIT_CASE_PARAM(cmd_queue_start_checks_geometry, geometry_gen_params),
 	KUNIT_CASE(cmd_status_maps_to_errno),
 	KUNIT_CASE(cmd_optional_refused_returns_eremoteio),
