@@ -22,6 +22,13 @@ The lab has kernels of its own: make modules KERNEL=stock
 endef
 export no_headers
 
+define not_built
+cxib: there is no module for kernel $(notdir $(patsubst %/build,%,$(KDIR))): what the kernel lacks, or has in another form, is named above,
+cxib: in the lines with "cxib:" or "error:". A newer cxib may know it; install.rst (in Documentation/ or
+cxib: /usr/share/doc/cxib-dkms/) lists the kernels that were tried. On this kernel adapters stay with its own driver.
+endef
+export not_built
+
 ##@ See
 .PHONY: demo
 demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; KEEP=1 leaves a shell in it
@@ -30,7 +37,7 @@ demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; 
 ##@ Build
 .PHONY: module modules clean headers
 module: | headers ## cxib.ko for the running kernel, or for KDIR=directory
-	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
+	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules || { printf '%s\n' "$$not_built" >&2; exit 1; }
 
 modules: ## modules for a kernel of the lab, KERNEL=stock, debug, backports or oldstable, in build/
 	@tools/testing/module/build --kernel $(KERNEL)
