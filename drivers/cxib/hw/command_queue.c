@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "compat/workqueue.h"
 #include "hw/bus.h"
 #include "hw/command_interface.h"
 #include "hw/command_queue.h"
@@ -562,7 +563,7 @@ static void settle_later(struct cxib_command_queue *queue, struct cxib_command_s
 	spin_lock_irqsave(&queue->lock, flags);
 	slot->state = CXIB_SLOT_LATE;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	queue_work(system_unbound_wq, &queue->settle);
+	queue_work(system_dfl_wq, &queue->settle);
 }
 
 /**

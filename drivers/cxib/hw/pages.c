@@ -13,6 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include "compat/workqueue.h"
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/pages.h"
@@ -480,7 +481,7 @@ static s32 next_request(struct cxib_pages *pages)
 	count = clamp_t(s64, pages->requested, -REQUEST_MAX, REQUEST_MAX);
 	pages->requested -= count;
 	if (pages->requested)
-		queue_work(system_unbound_wq, &pages->work);
+		queue_work(system_dfl_wq, &pages->work);
 	spin_unlock_irqrestore(&pages->request_lock, flags);
 	return count;
 }
@@ -542,7 +543,7 @@ void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
 		pages->requested += count;
 		spin_unlock_irqrestore(&pages->request_lock, flags);
 	}
-	queue_work(system_unbound_wq, &pages->work);
+	queue_work(system_dfl_wq, &pages->work);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_request);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Work items of CQs: one turn each, then behind the other work items of the CPU. */
-#include <linux/workqueue.h>
-
+#include "compat/workqueue.h"
 #include "ulp/poll.h"
 
 static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
@@ -62,7 +61,7 @@ static struct workqueue_struct *allocate(const struct cxib_poll_device *polling,
 		return alloc_workqueue("cxib-cq-unbound-%s",
 				       WQ_UNBOUND | WQ_SYSFS | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
 				       name);
-	return alloc_workqueue("cxib-cq-%s", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0, name);
+	return alloc_workqueue("cxib-cq-%s", WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0, name);
 }
 
 /**

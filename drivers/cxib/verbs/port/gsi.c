@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>
 
+#include "compat/workqueue.h"
 #include "verbs/port/gsi.h"
 
 #define PKEY_BASE_MASK	0x7fff
@@ -302,7 +303,7 @@ bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 	guard(mutex)(&port->lock);
 	if (!port->gsi)
 		return false;
-	queue_work(system_unbound_wq, &port->gsi->pkey_work);
+	queue_work(system_dfl_wq, &port->gsi->pkey_work);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_defers_pkey_event);

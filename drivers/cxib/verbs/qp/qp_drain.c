@@ -13,6 +13,7 @@
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 
+#include "compat/workqueue.h"
 #include "hw/commands_queue_pairs.h"
 #include "hw/work_queue.h"
 #include "verbs/cq/cq_poll.h"
@@ -84,7 +85,7 @@ static void drain_work_fn(struct work_struct *work)
 	if (!(READ_ONCE(qp->sq.state) & CXIB_SQ_HELD))
 		return;
 	if (!cxib_sq_is_drained(qp))
-		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
+		queue_delayed_work(system_percpu_wq, &drain->work, POLL_INTERVAL);
 	else if (test_and_clear_notify(qp) && qp->ib.event_handler)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
@@ -170,7 +171,7 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 	if (!err)
 		err = hold(qp, notify);
 	if (!err && notify)
-		queue_delayed_work(system_wq, &qp->drain->work, 0);
+		queue_delayed_work(system_percpu_wq, &qp->drain->work, 0);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_drain);
