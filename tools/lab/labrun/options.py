@@ -2,6 +2,7 @@
 """The command line of tools/lab/run."""
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -60,7 +61,8 @@ def _parser():
     add("--sm", nargs="?", choices=("cxemu", "opensm"), const="cxemu", metavar="MANAGER",
         help="wait for active ports, with the subnet manager of the emulator (cxemu, the default) or with OpenSM in the "
              "first guest (opensm)")
-    add("--cxemu", action="append", default=[], metavar="ARGS", help="further arguments for the emulator, as one word")
+    add("--cxemu", action="append", default=[], metavar="ARGS",
+        help="further arguments for the emulator, as one word (CXIB_LAB_CXEMU in the environment has more)")
     add("--timeout", type=_count(1, 86400), default=1800, metavar="S", help="limit for COMMAND (default: 1800 s)")
     add("--boot-timeout", type=_count(1, 3600), metavar="S",
         help="limit until COMMAND starts, for each start of the kernel (default: 600/1200 s)")
@@ -125,6 +127,7 @@ def parse(arguments):
     options.memory = options.memory or (3072 if debug else 2048)
     for name in ("cxemu", "append", "qemu"):
         setattr(options, name, " ".join(getattr(options, name)))
+    options.cxemu = f"{options.cxemu} {os.environ.get('CXIB_LAB_CXEMU', '')}".strip()
     if options.sm == "cxemu":
         options.cxemu = f"--subnet-manager {options.cxemu}"
     words = options.command

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares a driver's envelope with that of public drivers; fails on a difference that the ledger doesn't explain."""
+
+import argparse
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import envelope  # noqa: E402
+import ledger  # noqa: E402
+
+PAGE = HERE.parents[2] / "Documentation/envelope.rst"
+LEDGER = HERE / "ledger.toml"
+PUBLIC = HERE / "public.toml"
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("recorded", nargs="?", type=Path, help="the driver's envelope, from cxemu --envelope")
+    parser.add_argument("--public", type=Path, default=PUBLIC, help="that of public drivers (default: %(default)s)")
+    parser.add_argument("--ledger", type=Path, default=LEDGER, help="explained differences (default: %(default)s)")
+    parser.add_argument("--all", action="store_true", help="print explained differences, too")
+    parser.add_argument("--write-page", action="store_true", help="write the ledger's page of the manual")
+    options = parser.parse_args(arguments)
+    if not options.recorded and not options.write_page:
+        parser.error("no envelope is named")
+    return options
+
+
+def _compare(options, entries):
+    found = envelope.differences(envelope.load(options.recorded), envelope.load(options.public))
+    unexplained = ledger.explain(found, entries)
+    for difference in found if options.all else unexplained:
+        print(difference)
+    print(f"{len(found)} differences, {len(unexplained)} of them not explained in {options.ledger.name}")
+    return 1 if unexplained else 0
+
+
+def main(arguments):
+    options = _parse(arguments)
+    entries = ledger.load(options.ledger)
+    if options.write_page:
+        PAGE.write_text(ledger.page(entries))
+    return _compare(options, entries) if options.recorded else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

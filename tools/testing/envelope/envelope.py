@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Envelopes of drivers, as cxemu --envelope records them, and the differences between two of them.
+
+cxemu.1 describes the form: a table for each subject, in it the values of each field that was ever other than zero.
+"""
+
+import tomllib
+from dataclasses import dataclass
+
+ZERO = "0"
+# Classes of values, of fields that are too wide to be recorded by value.
+CLASSES = ("nonzero", "ones")
+
+MEANINGS = {
+    "subject": "sent by no public driver",
+    "field": "set by no public driver",
+    "value": "a value that no public driver sends",
+    "missing": "set each time by public drivers, never by cxib",
+    "order": "an order of commands of no public driver",
+}
+
+
+@dataclass(frozen=True, order=True)
+class Difference:
+    """One thing that a driver sends otherwise than public drivers do."""
+
+    subject: str
+    field: str
+    kind: str  # of MEANINGS
+    value: str = ""
+
+    def __str__(self):
+        place = f"{self.subject}: {self.field}" if self.field else self.subject
+        value = f" ({self.value})" if self.value else ""
+        return f"{place}: {MEANINGS[self.kind]}{value}"
+
+
+def load(path):
+    """The envelope in a file, as {subject: {field: set of values}}."""
+    with open(path, "rb") as file:
+        document = tomllib.load(file)
+    return {subject: {field: set(values) for field, values in fields.items()} for subject, fields in document.items()}
+
+
+def _is_bit(value):
+    return value.startswith("+")
+
+
+def _name(bit):
+    return bit.rstrip("?")
+
+
+def _number(value):
+    try:
+        return int(value, 0)
+    except ValueError:
+        return None
+
+
+def _is_within(value, public):
+    """Sizes and counts between two that public drivers use are as good as these."""
+    number = _number(value)
+    numbers = [_number(known) for known in public]
+    return number is not None and None not in numbers and min(numbers) <= number <= max(numbers)
+
+
+def _compare_bits(own, public):
+    known = {_name(bit) for bit in public}
+    for bit in own:
+        if _name(bit) not in known:
+            yield "value", _name(bit)
+    mine = {_name(bit) for bit in own}
+    for bit in public:
+        if not bit.endswith("?") and bit not in mine:
+            yield "missing", bit
+
+
+def _compare_values(own, public):
+    """Kinds and values of the differences of one field; no values: it was zero each time."""
+    if any(map(_is_bit, own | public)):
+        yield from _compare_bits(own, public)
+    elif not public:
+        yield "field", ", ".join(sorted(own - {ZERO}))
+    elif not own:
+        if ZERO not in public:
+            yield "missing", ", ".join(sorted(public))
+    else:
+        for value in own - public:
+            # A wide field that is zero at times says nothing: which objects have it depends on what has been run.
+            is_usual = value == ZERO and any(known in CLASSES for known in public)
+            if not is_usual and not _is_within(value, public):
+                yield "value", value
+
+
+def _compare_order(own, public):
+    for order in own.get("order", set()) - public.get("order", set()):
+        yield Difference("bring-up", "order", "order", order)
+
+
+def differences(own, public):
+    """What is in one envelope and not in the other, in order; commands that only public drivers send are no difference."""
+    found = []
+    for subject, fields in own.items():
+        if subject == "bring-up":
+            found += _compare_order(fields, public.get(subject, {}))
+        elif subject not in public:
+            found.append(Difference(subject, "", "subject"))
+        else:
+            known = public[subject]
+            for field in fields.keys() | known.keys():
+                found += [Difference(subject, field, kind, value)
+                          for kind, value in _compare_values(fields.get(field, set()), known.get(field, set()))]
+    return sorted(found)
