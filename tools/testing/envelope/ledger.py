@@ -92,8 +92,8 @@ def page(entries):
     for entry in entries:
         text += f"{entry.title}\n{'=' * len(entry.title)}\n\n"
         text += f":Sent: {_names(entry.subjects)}\n"
-        if entry.fields != [""]:
-            text += f":Fields: {_names(entry.fields)}\n"
+        if any(entry.fields):
+            text += f":Fields: {_names(filter(None, entry.fields))}\n"
         if entry.values != ["*"]:
             text += f":Values: {_names(entry.values)}\n"
         text += f":Reason: {entry.reason}\n:Source: {entry.source}\n:A refusal shows: {entry.refusal}\n\n"
