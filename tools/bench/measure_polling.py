@@ -6,11 +6,13 @@ Writes JSON to the file that it is given.
 usage: measure_polling.py TEST_MODULE OUTPUT SECONDS
 """
 
+import contextlib
 import json
 import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "polling"))
 
@@ -20,7 +22,18 @@ EQUAL_US = [20] * 7
 MIXED_US = [5, 5, 10, 20, 20, 50, 100]
 PERIOD_US = 5000
 SAMPLES = 101
+HOG_LIMIT_US = 10000
+"""The default of workqueue.cpu_intensive_thresh_us: work items that run longer are reported."""
+HOG_SECONDS = 60
 PREEMPTION = pathlib.Path("/sys/kernel/debug/sched/preempt")
+TRACING = pathlib.Path("/sys/kernel/tracing")
+TRIGGERS = {
+    "workqueue/workqueue_execute_start": "hist:keys=work:begin=common_timestamp.usecs",
+    "workqueue/workqueue_execute_end": "hist:keys=work:us=common_timestamp.usecs-$begin:"
+                                       "onmatch(workqueue.workqueue_execute_start).bench_work(function,$us)",
+    "synthetic/bench_work": f"hist:keys=function.sym if us > {HOG_LIMIT_US}",
+}
+"""Of trace events: the times of work items, and how many were too long, by function."""
 
 
 def preemption() -> str:
@@ -36,13 +49,36 @@ def measure(context: str, seconds: int) -> dict:
     return found
 
 
+@contextlib.contextmanager
+def work_items_timed() -> Iterator[None]:
+    """Costs instructions, so nothing else is measured meanwhile."""
+    with contextlib.ExitStack() as stack:
+        for path, text in [(TRACING / "synthetic_events", "bench_work unsigned long function; u64 us"),
+                           *((TRACING / "events" / event / "trigger", trigger) for event, trigger in TRIGGERS.items())]:
+            path.write_text(text)
+            # Opening it to write anew removes what is there.
+            stack.callback(path.write_text, "")
+        yield
+
+
+def long_work_items(context: str) -> int:
+    """Work items of the CQs that held their processor for longer than the kernel likes."""
+    with work_items_timed():
+        bench_polling.load(context, EQUAL_US, period_us=PERIOD_US, seconds=HOG_SECONDS)
+        found = (TRACING / "events/synthetic/bench_work/hist").read_text()
+    return sum(map(int, re.findall(r"\[(?:ib_core|cxib)\] *\} hitcount: +(\d+)", found)))
+
+
 def main() -> int:
     module, output, seconds = sys.argv[1:]
     subprocess.run(["insmod", module], check=True)
-    results = {"seconds": int(seconds), "preemption": preemption(), "contexts": {}}
+    results = {"seconds": int(seconds), "hog_seconds": HOG_SECONDS, "preemption": preemption(), "contexts": {}, "hogged": {}}
     for context in bench_polling.contexts():
         print(context, flush=True)
         results["contexts"][context] = measure(context, int(seconds))
+    for context in ("core-workqueue", "cxib-workqueue"):
+        print(f"{context}, work items", flush=True)
+        results["hogged"][context] = long_work_items(context)
     subprocess.run(["rmmod", "bench_polling"], check=True)
     pathlib.Path(output).write_text(json.dumps(results) + "\n")
     return 0

@@ -19,8 +19,11 @@
 
 #define CALIBRATION_LOOPS	1000000
 #define WINDOW_MS		1000
-/* WRs that a hog has outstanding. */
-#define HOG_DEPTH		128
+/*
+ * WRs that a hog has outstanding: more than a cheap done() completes while an emulated device waits for
+ * a processor, or in one slice of the kernel's scheduler. Else hogs would be empty now and then.
+ */
+#define HOG_DEPTH		1024
 /* WRs that the idle CQ can have outstanding: more than any context lets it wait. */
 #define IDLE_DEPTH		2048
 
@@ -54,10 +57,11 @@ struct hog {
  * @room: for so many
  * @holder: hog whose done() has run last
  * @held_since: when its first done() in a row began
- * @longest_hold_ns: the longest time that done() of one hog ran in a row
+ * @longest_hold_ns: the longest time that done() of one hog ran in a row, while all were full
  * @sampler: takes a window of @windows
  * @windows: completions of each hog by the end of each second
  * @window_count: number of @windows
+ * @started: all hogs are full
  * @stopping: done() posts no more
  * @open: outstanding WRs, and one until the measurement ends
  * @drained: @open is 0
@@ -82,6 +86,7 @@ struct load {
 	struct hrtimer sampler;
 	u64 windows[POLLING_MAX_SECONDS][POLLING_MAX_HOGS];
 	u32 window_count;
+	bool started;
 	bool stopping;
 	atomic_t open;
 	struct completion drained;
@@ -160,6 +165,8 @@ static void note_holder(struct hog *hog, u64 start)
 {
 	struct load *load = hog->load;
 
+	if (!READ_ONCE(load->started) || READ_ONCE(load->stopping))
+		return;
 	if (load->holder != hog) {
 		load->holder = hog;
 		load->held_since = start;
@@ -320,6 +327,7 @@ static void init_timer(struct hrtimer *timer, enum hrtimer_restart (*function)(s
 
 static void run_timers(struct load *load)
 {
+	WRITE_ONCE(load->started, true);
 	hrtimer_start(&load->sampler, ms_to_ktime(WINDOW_MS), HRTIMER_MODE_REL_HARD);
 	hrtimer_start(&load->timer, ns_to_ktime(period_ns(load)), HRTIMER_MODE_REL_HARD);
 	wait_for_completion(&load->ended);
