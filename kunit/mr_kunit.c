@@ -978,6 +978,75 @@ static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
 }
 
+static struct ib_mw make_mw(struct fixture *fixture, enum ib_mw_type type)
+{
+	fixture->fake->hw.caps.imaicl = 1;
+	return (struct ib_mw){
+		.device = &fixture->fake->ibdev.ib,
+		.pd = &fixture->pd.ib,
+		.type = type,
+	};
+}
+
+/* Remote invalidation is for type 2 only: mlx5_ib_alloc_mw() in mlx5_ib/mr.c. */
+static void alloc_mw_creates_free_klm_mkey(struct kunit *test)
+{
+	static const enum ib_mw_type types[] = { IB_MW_TYPE_1, IB_MW_TYPE_2 };
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->context;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct ib_mw mw = make_mw(fixture, types[i]);
+
+		KUNIT_ASSERT_EQ(test, 0, cxib_alloc_mw(&mw, NULL));
+		KUNIT_EXPECT_EQ(test, MKEY_INDEX, mw.rkey >> LOG_VARIANTS);
+		KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KLMS,
+				hw_mkc_get_access_mode_1_0(context));
+		KUNIT_EXPECT_EQ(test, MIN_OCTOWORDS, hw_mkc_get_translations_octword_size(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
+		KUNIT_EXPECT_EQ(test, types[i] == IB_MW_TYPE_2, hw_mkc_get_en_rinval(context));
+		KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
+		KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_mw(&mw));
+		KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->destroyed);
+	}
+	KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
+}
+
+static void alloc_mw_without_capability_returns_eopnotsupp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mw mw = make_mw(fixture, IB_MW_TYPE_2);
+
+	fixture->fake->hw.caps.imaicl = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_alloc_mw(&mw, NULL));
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
+}
+
+static void alloc_mw_refused_returns_error(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mw mw = make_mw(fixture, IB_MW_TYPE_2);
+
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_alloc_mw(&mw, NULL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->fake->hca->commands);
+}
+
+static void dealloc_mw_refused_for_kernel_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mw mw = make_mw(fixture, IB_MW_TYPE_2);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_mw(&mw, NULL));
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_mw(&mw));
+	KUNIT_EXPECT_EQ(test, 0, fixture->destroys);
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(get_dma_mr_access_sets_rights),
 	KUNIT_CASE(get_dma_mr_mkey_covers_all_memory),
@@ -1015,6 +1084,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rereg_user_mr_again_keeps_page_until_last),
 	KUNIT_CASE(rereg_user_mr_refused_keeps_old_mr),
 	KUNIT_CASE(rereg_user_mr_timeout_keeps_page_until_dma_off),
+	KUNIT_CASE(alloc_mw_creates_free_klm_mkey),
+	KUNIT_CASE(alloc_mw_without_capability_returns_eopnotsupp),
+	KUNIT_CASE(alloc_mw_refused_returns_error),
+	KUNIT_CASE(dealloc_mw_refused_for_kernel_switches_dma_off),
 	{}
 };
 

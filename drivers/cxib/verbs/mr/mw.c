@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory windows: mkeys that WQEs bind to ranges of MRs. */
+#include <kunit/visibility.h>
 #include <linux/align.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -80,6 +81,7 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 		cxib_dealloc_mw(ib);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_mw);
 
 /* The RDMA core ignores the error: the MW must be destroyed. */
 int cxib_dealloc_mw(struct ib_mw *ib)
@@ -87,3 +89,4 @@ int cxib_dealloc_mw(struct ib_mw *ib)
 	cxib_discard_mkey(ib->pd, ib->rkey);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_mw);
