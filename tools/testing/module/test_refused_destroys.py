@@ -21,6 +21,7 @@ from pyverbs.cq import CQ
 from pyverbs.device import AllocDmAttr, Context, DM
 from pyverbs.mr import MR, MW
 from pyverbs.pd import PD
+from pyverbs.providers.mlx5.mlx5dv import Mlx5DmOpAddr
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqInitAttr
@@ -29,6 +30,8 @@ from test_device_commands import PAGE, queue_pair
 
 SIZE = 1 << 20
 REFUSED = "status=BAD_RESOURCE_STATE"
+OPERATION = 1
+"""Test and set: enum hw_memic_operation_type."""
 UNMAPPED = 64
 """An address in the first page, which no program has."""
 
@@ -238,6 +241,34 @@ class RefusedDestroys(RecoveryTest):
                 control("faults", "clear")
                 until(self.has_none_left, "all are destroyed as further programs end")
                 self.assertEqual(self.objects(), self.before)
+        self.assertEqual(self.failures(), 0)
+
+    def test_refused_memic_operation_keeps_memic(self) -> None:
+        """The program can unmap the pages of the operation and free the device memory, but the device still has both: the memory
+        goes after the operation, with the context at the latest."""
+        context = Context(name=self.device_name())
+        memory = DM(context, AllocDmAttr(length=64))
+        operation = Mlx5DmOpAddr(memory, OPERATION)
+        operation.unmap(64)
+        self.refuse("MODIFY_MEMIC")
+        memory.close()
+        kept = self.leftovers()
+        self.assertEqual(kept[0], "objects of closed contexts: 0")
+        self.assertRegex(kept[1], r"^modify_memic .*: not tried again$")
+        self.assertRegex(kept[2], r"^dealloc_memic .*: not tried again$")
+        other = DM(context, AllocDmAttr(length=64))
+        other.copy_to_dm(0, b"anything", 8)
+        self.assertEqual(other.copy_from_dm(0, 8), b"anything")
+        control("faults", "clear")
+        other.close()
+        everything = AllocDmAttr(length=context.query_device_ex().max_dm_size)
+        with self.assertRaises(PyverbsRDMAError):
+            DM(context, everything)
+        context.close()
+        self.assertEqual(len(self.leftovers()), 1)
+        with Context(name=self.device_name()) as later:
+            DM(later, everything).close()
+        self.assertEqual(self.objects(), self.before)
         self.assertEqual(self.failures(), 0)
 
     def test_running_program_gets_error(self) -> None:
