@@ -52,6 +52,8 @@ def connection(queues: int = 2, *options: str) -> Iterator[str]:
         rdma.run("nvme", "disconnect", "-n", SUBSYSTEM)
 
 
-def target_listens() -> bool:
-    """It begins to do so by itself, some seconds after its device has come back."""
-    return rdma.succeeds("nvme", "discover", "-t", "rdma", "-a", wire.SERVER, "-s", SERVICE, "-w", wire.CLIENT)
+def listen_again() -> None:
+    """The target stops listening when its device goes, and begins again when an administrator enables the port."""
+    link = CONFIG / "ports/1/subsystems" / SUBSYSTEM
+    link.unlink()
+    link.symlink_to(CONFIG / "subsystems" / SUBSYSTEM)

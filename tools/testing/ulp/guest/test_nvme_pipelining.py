@@ -195,10 +195,9 @@ class Removal(PipelinedTarget):
                 rdma.until(lambda: hca.registration() != before, "the RDMA device goes")
                 control("faults", "clear")
                 removable.come_back(hca)
-                # The host connects again by itself, and reads what it has not got.
                 self.assertIsInstance(results[0].result(), int)
                 self.assertIn(results[1].result(), (errno.EIO, content(11)))
-        rdma.until(nvme.target_listens, "the target listens again")
+        nvme.listen_again()
         with connected() as descriptor, pipelined.bad_blocks(10 * BLOCKS):
             self.assertEqual(read(descriptor, 10), errno.EILSEQ)
             self.assert_reads_right(descriptor, PLACES, but=(10,))
