@@ -9,6 +9,7 @@
 #include "hw/commands_device.h"
 #include "hw/commands_events.h"
 #include "hw/hw.h"
+#include "hw/uctx.h"
 
 #define SHORT_MS		20
 #define ADDED_PAGES		300
@@ -447,6 +448,29 @@ static void bring_up_refused_comp_eq_continues(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
+/* Firmware refuses a CQ of a user context that names an EQ of the kernel's. */
+static void comp_eqs_shared_where_user_contexts_exist(struct kunit *test)
+{
+	static const u32 log_max[] = { 0, 5 };
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(log_max); i++) {
+		u16 uid = log_max[i] ? CXIB_SHARED_UID : 0;
+
+		hw = alloc_hw(test);
+		hw_cmd_hca_cap_set_log_max_uctx(hca->current_caps, log_max[i]);
+		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+		for (k = 0; k < FAKE_EQS; k++)
+			if (hca->eqs[k].live)
+				KUNIT_EXPECT_EQ(test, hca->eqs[k].events ? 0 : uid,
+						hca->eqs[k].uid);
+		cxib_hw_tear_down(hw);
+		fake_hca_expect_clean(hca);
+	}
+}
+
 /* The least is an EQ for commands, one for asynchronous events, and one for completions. */
 static void comp_eqs_limited_by_max_num_eqs(struct kunit *test)
 {
@@ -514,6 +538,7 @@ static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE(tear_down_unreturned_pages_reset_device),
 	KUNIT_CASE(bring_up_without_issi_1_returns_eopnotsupp),
 	KUNIT_CASE(bring_up_refused_comp_eq_continues),
+	KUNIT_CASE(comp_eqs_shared_where_user_contexts_exist),
 	KUNIT_CASE(comp_eqs_limited_by_max_num_eqs),
 	KUNIT_CASE(bring_up_too_few_vectors_returns_enospc),
 	KUNIT_CASE(bring_up_ethernet_port_returns_eopnotsupp),

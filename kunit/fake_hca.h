@@ -74,6 +74,7 @@ struct fake_slot {
  * @armed: the next event fires the interrupt
  * @vector: interrupt vector
  * @events: bit n: the EQ receives events of type n
+ * @uid: owner uid
  */
 struct fake_eq {
 	bool live;
@@ -84,6 +85,7 @@ struct fake_eq {
 	bool armed;
 	u32 vector;
 	u64 events;
+	u16 uid;
 };
 
 /* @cpu: CPU that the driver requested for the vector; negative: any */

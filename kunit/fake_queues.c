@@ -33,6 +33,7 @@ u8 fake_create_eq(struct fake_hca *hca, const void *in, void *out)
 		.log_size = hw_eqc_get_log_eq_size(context),
 		.vector = hw_eqc_get_intr(context),
 		.events = hw_create_eq_in_get_event_bitmask(in, 0),
+		.uid = hw_create_eq_in_get_uid(in),
 	};
 	hw_create_eq_out_set_eq_number(out, eqn);
 	return HW_COMMAND_STATUS_OK;

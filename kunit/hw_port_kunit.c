@@ -22,6 +22,7 @@
 #define CAPABILITIES	0x10000
 #define SET_ID		0x17
 #define DROPPED		99
+#define UID		0xffff
 #define REMOTE_LID	0x1234
 #define REQUEST_BYTE	0x11
 #define RESPONSE_BYTE	0x22
@@ -298,8 +299,9 @@ static void q_counter_query_returns_counters(struct kunit *test)
 	u8 set;
 
 	hw_alloc_q_counter_out_set_counter_set_id(scripted->out, SET_ID);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_q_counter(&scripted->queue, &set));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_q_counter(&scripted->queue, UID, &set));
 	KUNIT_EXPECT_EQ(test, set, SET_ID);
+	KUNIT_EXPECT_EQ(test, UID, hw_alloc_q_counter_in_get_uid(scripted->in));
 
 	memset(scripted->out, 0, SCRIPTED_BYTES);
 	hw_query_q_counter_out_set_out_of_buffer(scripted->out, DROPPED);

@@ -200,6 +200,7 @@ static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *comma
 	in = cxib_command_alloc_in(&command, struct_size(in, pas, pages));
 	if (!in)
 		return -ENOMEM;
+	hw_create_eq_in_set_uid(in, attr->uid);
 	fill_context(eq, attr->events, in, pages);
 	err = cxib_cmd_exec(commands, &command);
 	eq->eqn = hw_create_eq_out_get_eq_number(&out);

@@ -62,6 +62,7 @@ struct cxib_eq {
  * @cpu: initial affinity of the vector; negative: any CPU
  * @log_size: log2 of the number of EQEs, at least 6
  * @events: bit n: the EQ gets events of type n; 0 for a completion EQ
+ * @uid: owner uid
  * @workqueue: where events are dispatched; NULL: in the interrupt
  * @optional: the caller continues without the EQ if firmware refuses it
  */
@@ -72,6 +73,7 @@ struct cxib_eq_attr {
 	int cpu;
 	unsigned int log_size;
 	u64 events;
+	u16 uid;
 	struct workqueue_struct *workqueue;
 	bool optional;
 };

@@ -13,6 +13,7 @@
 #include "hw/hw.h"
 #include "hw/names.h"
 #include "hw/page_faults.h"
+#include "hw/uctx.h"
 
 #define COMMAND_VECTOR		0
 #define ASYNC_VECTOR		1
@@ -238,6 +239,8 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 		.vector = CXIB_SHARED_VECTORS + index,
 		.cpu = vector_cpu(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
+		/* CQs of user contexts name it. */
+		.uid = cxib_shared_uid(&hw->caps),
 		.optional = index,
 	};
 	char purpose[16];

@@ -346,17 +346,19 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_mad_ifc);
 /**
  * cxib_cmd_alloc_q_counter() - ALLOC_Q_COUNTER: allocates a Q counter set
  * @queue: command queue
+ * @uid: owner uid
  * @set: output: counter set id
  *
  * Return: as cxib_cmd_exec() of an optional command.
  */
-int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
+int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u16 uid, u8 *set)
 {
 	struct hw_alloc_q_counter_in in = {};
 	struct hw_alloc_q_counter_out out;
 	int err;
 
 	hw_alloc_q_counter_in_set_opcode(&in, HW_CMD_ALLOC_Q_COUNTER);
+	hw_alloc_q_counter_in_set_uid(&in, uid);
 	err = cxib_cmd_exec_optional(queue, in, out);
 	*set = hw_alloc_q_counter_out_get_counter_set_id(&out);
 	return err;

@@ -118,7 +118,7 @@ int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 			   const char text[CXIB_NODE_DESCRIPTION_SIZE]);
 int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad);
 
-int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set);
+int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u16 uid, u8 *set);
 int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set);
 int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
 			     struct hw_query_q_counter_out *counters);

@@ -3,14 +3,30 @@
  * User context and umem commands. Errors are those of cxib_cmd_exec() unless
  * another is named; all functions sleep.
  *
- * A command with the uid of a user context can access objects of that uid only.
+ * A command with the uid of a user context can access objects of that uid only, and shared ones.
  */
 #ifndef CXIB_HW_UCTX_H
 #define CXIB_HW_UCTX_H
 
 #include <linux/types.h>
 
+#include "hw/device_caps.h"
+
 struct cxib_command_queue;
+
+/* Owner of objects that commands of every user context may name. */
+#define CXIB_SHARED_UID	0xffff
+
+/**
+ * cxib_shared_uid() - returns the uid of kernel objects that the objects of user contexts refer to
+ * @caps: device capabilities
+ *
+ * Return: %CXIB_SHARED_UID; 0 if the device has no user contexts.
+ */
+static inline u16 cxib_shared_uid(const struct cxib_device_caps *caps)
+{
+	return caps->log_max_uctx ? CXIB_SHARED_UID : 0;
+}
 
 /**
  * struct cxib_user_memory_params - attributes of a umem

@@ -3,6 +3,7 @@
 #include <linux/array_size.h>
 #include <linux/slab.h>
 
+#include "hw/uctx.h"
 #include "verbs/verbs.h"
 
 /**
@@ -122,11 +123,14 @@ static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 
 static int alloc_sets(struct cxib_ibdev *ibdev)
 {
+	/* QPs of user contexts name them. */
+	u16 uid = cxib_shared_uid(&ibdev->hw->caps);
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < ibdev->hw->caps.num_ports; i++) {
-		err = cxib_cmd_alloc_q_counter(commands_of(ibdev), &ibdev->ports[i].counter_set);
+		err = cxib_cmd_alloc_q_counter(commands_of(ibdev), uid,
+					       &ibdev->ports[i].counter_set);
 		if (err) {
 			dealloc_sets(ibdev, i);
 			return err;
