@@ -15,6 +15,9 @@
 #define SECOND_SET	10
 #define REMOTE_QPN	0xabcdef
 #define RLID		0x99
+#define PDN		0x77
+#define CQN		0x55
+#define DBR_ADDR	0xfff040ULL
 
 /* A message of a UD QP is a packet: log_msg_max is the log2 of the MTU, and of a MAD. */
 #define LOG_UD_MESSAGE	ilog2(4096)
@@ -104,6 +107,77 @@ static void rst2init_kernel_qp_sets_rlky(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, cases[i].expected,
 				hw_qpc_get_rlky(&transition->context));
 	}
+}
+
+/* The kernel's own driver repeats these in each transition. */
+static void transitions_repeat_st_pd_and_cqns(struct kunit *test)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_pd pd = { .pdn = PDN };
+	int i;
+
+	fake->qp.ib.pd = &pd.ib;
+	fake->cq.cqn = CQN;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		struct cxib_qp_transition *transition =
+			transit(test, fake, states[i], &attr, IB_QP_PORT);
+
+		KUNIT_EXPECT_EQ(test, HW_QP_SERVICE_TYPE_UD,
+				hw_qpc_get_st(&transition->context));
+		KUNIT_EXPECT_EQ(test, PDN, hw_qpc_get_pd(&transition->context));
+		KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_snd(&transition->context));
+		KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_rcv(&transition->context));
+	}
+}
+
+/* Only RST2INIT has them in public drivers. */
+static void only_rst2init_sets_rlky_dbr_addr_and_counter_set(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->ibdev.ib.local_dma_lkey = RESD_LKEY;
+	fake->ibdev.has_counters = true;
+	fake->ibdev.ports[0].counter_set = FIRST_SET;
+	fake->qp.dbr.dma = DBR_ADDR;
+	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
+	KUNIT_EXPECT_EQ(test, DBR_ADDR, hw_qpc_get_dbr_addr(&transition->context));
+	transition = transit(test, fake, IB_QPS_RTR, &attr, 0);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_dbr_addr(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_counter_set_id(&transition->context));
+}
+
+static void rst2init_user_qp_leaves_dbr_addr(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.is_user = true;
+	fake->qp.dbr.dma = DBR_ADDR;
+	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_dbr_addr(&transition->context));
+}
+
+/* A later transition must not change the access that RST2INIT has set, nor state it. */
+static void rtr2rts_without_access_flags_leaves_access(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .sq_psn = SQ_PSN };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	fake->qp.state = IB_QPS_RTR;
+	fake->qp.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+	fake->qp.max_dest_rd_atomic = 1;
+	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_SQ_PSN);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rwe(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rre(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_log_msg_max(&transition->context));
 }
 
 /* Each of the two commands overwrites the field, and 0 requests an ACK for each packet. */
@@ -287,6 +361,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rst2init_sets_counter_set_of_port),
 	KUNIT_CASE(ud_qp_reset_to_rts_sets_context),
 	KUNIT_CASE(rst2init_kernel_qp_sets_rlky),
+	KUNIT_CASE(transitions_repeat_st_pd_and_cqns),
+	KUNIT_CASE(only_rst2init_sets_rlky_dbr_addr_and_counter_set),
+	KUNIT_CASE(rst2init_user_qp_leaves_dbr_addr),
+	KUNIT_CASE(rtr2rts_without_access_flags_leaves_access),
 	KUNIT_CASE(rc_qp_rtr_and_rts_set_log_ack_req_freq),
 	KUNIT_CASE(init2rtr_sets_port_of_qp),
 	KUNIT_CASE(gsi_qp_rst2init_sets_port_and_mtu),

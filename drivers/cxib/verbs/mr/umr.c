@@ -22,7 +22,6 @@
 #define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
 #define REQUESTS	4
-#define LOG_MESSAGE	12
 #define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 
 /* DS of a WQE without translations, and with a pointer to a list of them. */
@@ -122,28 +121,23 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&umr->done);
 }
 
-static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, u16 opcode)
+static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, enum ib_qp_state to)
 {
-	struct cxib_qp_transition transition = { .opcode = opcode, .qpn = qp->qpn };
+	const struct ib_qp_attr attr = { .qp_state = to, .port_num = 1 };
+	struct cxib_qp_transition transition;
+	int err;
 
-	hw_qpc_set_st(&transition.context, HW_QP_SERVICE_TYPE_REG_UMR);
-	hw_qpc_set_pm_state(&transition.context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_rlky(&transition.context, cxib_qp_uses_resd_lkey(qp));
-	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
-	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
-	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
-	return cxib_cmd_modify_qp(commands_of(ibdev), &transition);
+	err = cxib_qp_transition(qp, &attr, IB_QP_STATE | IB_QP_PORT, &transition) ?:
+	      cxib_cmd_modify_qp(commands_of(ibdev), &transition);
+	/* Any state but RESET makes destroy_qp issue 2RST_QP first. */
+	cxib_qp_set_state(qp, to);
+	return err;
 }
 
 static int bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	int err = change_state(ibdev, qp, HW_CMD_RST2INIT_QP) ?:
-		  change_state(ibdev, qp, HW_CMD_INIT2RTR_QP) ?:
-		  change_state(ibdev, qp, HW_CMD_RTR2RTS_QP);
-
-	/* Any state but RESET makes destroy_qp issue 2RST_QP first. */
-	cxib_qp_set_state(qp, IB_QPS_RTS);
-	return err;
+	return change_state(ibdev, qp, IB_QPS_INIT) ?: change_state(ibdev, qp, IB_QPS_RTR) ?:
+	       change_state(ibdev, qp, IB_QPS_RTS);
 }
 
 static int create_queues(struct cxib_ibdev *ibdev)

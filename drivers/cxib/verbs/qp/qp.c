@@ -21,7 +21,13 @@
 /* log_rq_stride of the QP context. */
 #define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_DS_SIZE)
 
-static int service_type(enum ib_qp_type type)
+/**
+ * cxib_qp_service_type() - HW_QP_SERVICE_TYPE_… of a QP
+ * @type: type of the QP
+ *
+ * Return: the service type, or -EOPNOTSUPP.
+ */
+int cxib_qp_service_type(enum ib_qp_type type)
 {
 	switch (type) {
 	case IB_QPT_SMI:
@@ -79,7 +85,7 @@ static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_at
 {
 	const u32 known = known_flags(&ibdev->hw->caps, init->qp_type);
 
-	if (service_type(init->qp_type) < 0) {
+	if (cxib_qp_service_type(init->qp_type) < 0) {
 		ibdev_dbg(&ibdev->ib, "create QP: unsupported type %d\n", init->qp_type);
 		return -EOPNOTSUPP;
 	}
@@ -217,8 +223,11 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
-/* XRC_TGT QPs have no PD and use the one of cxib_xrc_init(). */
-static u32 pdn_of(const struct cxib_qp *qp)
+/**
+ * cxib_qp_pdn() - PD number of a QP
+ * @qp: QP; XRC_TGT QPs have no PD and use the one of cxib_xrc_init()
+ */
+u32 cxib_qp_pdn(const struct cxib_qp *qp)
 {
 	return qp->ib.pd ? to_pd(qp->ib.pd)->pdn : to_ibdev(qp->ib.device)->xrc.pd;
 }
@@ -235,12 +244,11 @@ static u32 pdn_of(const struct cxib_qp *qp)
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context)
 {
-	hw_qpc_set_st(context, service_type(init->qp_type));
+	hw_qpc_set_st(context, cxib_qp_service_type(init->qp_type));
 	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_pd(context, pdn_of(qp));
+	hw_qpc_set_pd(context, cxib_qp_pdn(qp));
 	hw_qpc_set_uar_page(context, qp->uar);
 	hw_qpc_set_user_index(context, qp->user_index);
-	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
 	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_dci_streams);
 	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_dci_errored);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)

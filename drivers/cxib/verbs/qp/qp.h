@@ -322,6 +322,8 @@ void cxib_qp_clean(struct cxib_qp *qp);
 
 /* qp_size.c */
 int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_qp_init_attr *init);
+int cxib_qp_service_type(enum ib_qp_type type);
+u32 cxib_qp_pdn(const struct cxib_qp *qp);
 size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 
 /* qp_state.c */

@@ -160,6 +160,8 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 						     qp->max_dest_rd_atomic;
 	u32 mode = cxib_atomic_mode(caps, caps->atomic_size_qp);
 
+	if (!(mask & (IB_QP_ACCESS_FLAGS | IB_QP_MAX_DEST_RD_ATOMIC)))
+		return;
 	hw_qpc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
 	if (!depth)
 		return;
@@ -222,12 +224,11 @@ static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr 
 	if (cxib_qp_is_special(qp)) {
 		hw_qpc_set_mtu(context, HW_QP_MTU_256_BYTES);
 		hw_qpc_set_log_msg_max(context, LOG_SPECIAL_MESSAGE);
-	} else if (qp->ib.qp_type == IB_QPT_UD) {
+	} else if (qp->ib.qp_type == IB_QPT_UD || qp->ib.qp_type == CXIB_QPT_UMR) {
 		hw_qpc_set_mtu(context, HW_QP_MTU_4K_BYTES);
 		hw_qpc_set_log_msg_max(context, LOG_DATAGRAM);
-	} else {
-		if (mask & IB_QP_PATH_MTU)
-			hw_qpc_set_mtu(context, attr->path_mtu);
+	} else if (mask & IB_QP_PATH_MTU) {
+		hw_qpc_set_mtu(context, attr->path_mtu);
 		hw_qpc_set_log_msg_max(context, to_ibdev(qp->ib.device)->hw->caps.log_max_msg);
 	}
 }
@@ -251,19 +252,41 @@ static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_q
 		hw_qpc_set_log_sra_max(context, order_base_2(attr->max_rd_atomic));
 }
 
+/*
+ * What CREATE_QP has said and no transition changes. The kernel's own driver says it again each
+ * time, so it is known that firmware accepts that.
+ */
+static void repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
+{
+	hw_qpc_set_st(context, cxib_qp_service_type(qp->ib.qp_type));
+	hw_qpc_set_pd(context, cxib_qp_pdn(qp));
+	if (qp->ib.send_cq)
+		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
+	if (qp->ib.recv_cq && !cxib_qp_is_xrc(qp))
+		hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
+}
+
+/* Fields that the device reads in RST2INIT only. */
+static void fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      struct hw_qpc *context)
+{
+	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
+
+	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(to_ibdev(qp->ib.device), port));
+	if (qp->is_user)
+		return;
+	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
+	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
+}
+
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_qpc *context)
 {
-	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
-
+	repeat_creation(qp, context);
 	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
 						     attr->path_mig_state : IB_MIG_MIGRATED));
-	/* The device reads it in the transition that sets the port. */
-	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(ibdev, port));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
-	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
 	if (cxib_qp_is_gsi_tx(qp))
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
@@ -299,6 +322,8 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 		return -EOPNOTSUPP;
 	transition->optional = optional_parameters(qp, transition->opcode, mask);
 	fill_context(qp, attr, mask, &transition->context);
+	if (transition->opcode == HW_CMD_RST2INIT_QP)
+		fill_init(qp, attr, mask, &transition->context);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);
