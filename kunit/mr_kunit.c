@@ -437,7 +437,9 @@ static void alloc_mr_creates_free_mkey_of_max(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
 		KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_bsf_en(context));
-		KUNIT_EXPECT_EQ(test, PAGE_SHIFT, hw_mkc_get_log_page_size(context));
+		/* KLMs have a length each. */
+		KUNIT_EXPECT_EQ(test, limits[i].type == IB_MR_TYPE_SG_GAPS ? 0 : PAGE_SHIFT,
+				hw_mkc_get_log_page_size(context));
 		KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
 		KUNIT_EXPECT_EQ(test, IB_ACCESS_ON_DEMAND, rights_of(context));
 		KUNIT_EXPECT_EQ(test, limits[i].max, mr->max_descs);

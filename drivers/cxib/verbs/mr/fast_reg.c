@@ -56,7 +56,7 @@ void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count)
 {
 	mr->ndescs = count;
 	mr->xlt_octowords = descs_octowords(mr, count);
-	mr->log_page_size = ilog2(mr->ib.page_size);
+	mr->log_page_size = mr->is_indirect ? 0 : ilog2(mr->ib.page_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
 
@@ -73,7 +73,8 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max)
 {
 	struct cxib_mkey_params params = {
 		.indirect = type == IB_MR_TYPE_SG_GAPS,
-		.log_page_size = PAGE_SHIFT,
+		/* KLMs have a length each. */
+		.log_page_size = type == IB_MR_TYPE_SG_GAPS ? 0 : PAGE_SHIFT,
 	};
 	struct cxib_mr *mr;
 	int err;

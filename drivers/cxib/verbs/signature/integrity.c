@@ -32,7 +32,6 @@ static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 		.pd = to_pd(pd)->pdn,
 		.variant = cxib_next_mkey_variant(ibdev),
 		.indirect = true,
-		.log_page_size = PAGE_SHIFT,
 		.xlt_octowords = mr->mr.list_size / sizeof(struct hw_klm),
 	};
 
@@ -47,7 +46,6 @@ static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 		.variant = cxib_next_mkey_variant(ibdev),
 		.indirect = true,
 		.bsf_en = true,
-		.log_page_size = PAGE_SHIFT,
 		.xlt_octowords = RANGE_XLT_OCTOWORDS,
 	};
 	int err;
