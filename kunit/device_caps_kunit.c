@@ -179,6 +179,7 @@ static void odp_caps_without_mem_page_fault_use_transport_scheme(struct kunit *t
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, 0, fixture->caps.mem_page_fault);
 	expect_known_operations(test, &fixture->caps.odp);
+	KUNIT_EXPECT_EQ(test, 1, hw_odp_scheme_cap_get_sig(&fixture->caps.odp));
 	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = fixture->caps.odp;
 	KUNIT_EXPECT_MEMEQ(test, &wanted, odp, sizeof(wanted));
 }

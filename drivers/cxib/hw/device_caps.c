@@ -245,9 +245,8 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	struct hw_cmd_hca_cap *configured = &pages[2];
 	int err;
 
-	err = cxib_cmd_query_general_caps(queue, CXIB_CAP_MAXIMUM, maximum);
-	if (!err)
-		err = cxib_cmd_query_general_caps(queue, CXIB_CAP_CURRENT, configured);
+	err = cxib_cmd_query_general_caps(queue, CXIB_CAP_CURRENT, configured) ?:
+	      cxib_cmd_query_general_caps(queue, CXIB_CAP_MAXIMUM, maximum);
 	if (err)
 		return err;
 	*wanted = *configured;
@@ -359,11 +358,16 @@ static void choose_transports(struct hw_odp_scheme_cap *to, const struct hw_odp_
 			  hw_odp_scheme_cap_get_dc_odp_caps(from));
 }
 
-/* Transport scheme (a fault names the WQE): all supported operations. */
-static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum)
+/* Transport scheme (a fault names the WQE): all supported operations. sig stays as it is. */
+static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum,
+				    const struct hw_odp_cap *configured)
 {
-	choose_transports(hw_odp_cap_transport_page_fault_scheme_cap(wanted),
-			  hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
+	const struct hw_odp_scheme_cap *from =
+		hw_odp_cap_get_transport_page_fault_scheme_cap(configured);
+	struct hw_odp_scheme_cap *to = hw_odp_cap_transport_page_fault_scheme_cap(wanted);
+
+	choose_transports(to, hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
+	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
 }
 
 /*
@@ -381,13 +385,13 @@ static bool has_memory_scheme(const struct hw_odp_cap *maximum)
 }
 
 /* Keeps the current operations. libmlx5 reads the DC ones from the transport scheme. */
-static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *current_caps)
+static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *configured)
 {
 	const struct hw_odp_scheme_cap *from =
-		hw_odp_cap_get_memory_page_fault_scheme_cap(current_caps);
+		hw_odp_cap_get_memory_page_fault_scheme_cap(configured);
 	struct hw_odp_scheme_cap *to = hw_odp_cap_memory_page_fault_scheme_cap(wanted);
 
-	choose_transport_scheme(wanted, current_caps);
+	choose_transport_scheme(wanted, configured, configured);
 	choose_transports(to, from);
 	hw_odp_scheme_cap_set_page_prefetch(to, hw_odp_scheme_cap_get_page_prefetch(from));
 	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
@@ -397,24 +401,22 @@ static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_
 /* Selects the fault scheme and the operations that can fault. */
 static int configure_odp(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
-	struct hw_odp_cap known, wanted = {};
+	struct hw_odp_cap configured, maximum, wanted = {};
 	int err;
 
 	if (!caps->pg)
 		return 0;
-	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_MAXIMUM, &known);
+	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_CURRENT, &configured) ?:
+	      cxib_cmd_query_odp_caps(queue, CXIB_CAP_MAXIMUM, &maximum);
 	if (err)
 		return err;
-	caps->mem_page_fault = has_memory_scheme(&known);
+	caps->mem_page_fault = has_memory_scheme(&maximum);
 	if (!caps->mem_page_fault) {
-		choose_transport_scheme(&wanted, &known);
+		choose_transport_scheme(&wanted, &maximum, &configured);
 		caps->odp = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
 		return cxib_cmd_set_odp_caps(queue, &wanted);
 	}
-	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_CURRENT, &known);
-	if (err)
-		return err;
-	choose_memory_scheme(&wanted, &known);
+	choose_memory_scheme(&wanted, &configured);
 	caps->odp = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
 	return cxib_cmd_set_odp_caps(queue, &wanted);
 }
