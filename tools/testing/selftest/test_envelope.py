@@ -55,6 +55,9 @@ class Differences(unittest.TestCase):
     def test_bit_outside_found(self) -> None:
         self.assertEqual(found({"+a", "+b?"}, {"+a?"}), [("value", "+b")])
 
+    def test_bit_set_at_times_agrees(self) -> None:
+        self.assertEqual(found({"+a?"}, {"+a"}), [])
+
     def test_bit_always_set_by_public_drivers_found(self) -> None:
         self.assertEqual(found({"+a"}, {"+a", "+b", "+c?"}), [("missing", "+b")])
 
