@@ -107,7 +107,7 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 	hw_set_u64(&segment->dw[10], 0);
 	segment->dw[12] = 0;
 	segment->dw[13] = hw_mkey_seg_pack_34(CXIB_DS_PER_WQEBB);
-	segment->dw[14] = hw_mkey_seg_pack_38(0, PAGE_SHIFT);
+	segment->dw[14] = hw_mkey_seg_pack_38(0, 0);
 	segment->dw[15] = 0;
 }
 
