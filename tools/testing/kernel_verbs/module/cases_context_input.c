@@ -12,6 +12,8 @@
 #include "kverbs.h"
 
 #define ENTRIES		16
+/* A thread may exist before its killed creator looks for signals: then the call succeeds. */
+#define KILLED_CALLS	100
 /* Each member of struct cxib_cq_options just beyond its limit. */
 #define BEYOND(limit)	((limit) + 1)
 
@@ -217,6 +219,37 @@ struct killed_caller {
 
 static const struct cxib_cq_options own_thread = { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD };
 
+static int alloc_killed(struct kverbs_report *report)
+{
+	unsigned int i;
+
+	for (i = 0; i < KILLED_CALLS; i++) {
+		struct ib_cq *cq = kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, &own_thread);
+
+		if (IS_ERR(cq))
+			return expect_refusal(report, "killed", cq, -EINTR);
+		ib_free_cq(cq);
+	}
+	return kverbs_fail(report, "killed: none of %u calls is refused", KILLED_CALLS);
+}
+
+static int change_killed(struct kverbs_report *report, struct ib_cq *cq)
+{
+	static const struct cxib_cq_options workqueue = { .context = CXIB_CQ_WORKQUEUE };
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < KILLED_CALLS; i++) {
+		err = kverbs_set_context(cq, &own_thread);
+		if (err)
+			return err == -EINTR ? 0 : kverbs_fail(report, "killed: error %d instead of %d", err, -EINTR);
+		err = expect_change(report, "killed", cq, &workqueue, 0);
+		if (err)
+			return err;
+	}
+	return kverbs_fail(report, "killed: none of %u changes is refused", KILLED_CALLS);
+}
+
 /* A kernel thread survives the signal that kthread_create() sees. The next caller is served. */
 static int call_killed(void *data)
 {
@@ -224,9 +257,7 @@ static int call_killed(void *data)
 
 	allow_signal(SIGKILL);
 	send_sig(SIGKILL, current, 1);
-	caller->err = expect_refusal(caller->report, "killed", kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0,
-									       &own_thread), -EINTR) ?:
-		      expect_change(caller->report, "killed", caller->cq, &own_thread, -EINTR);
+	caller->err = alloc_killed(caller->report) ?: change_killed(caller->report, caller->cq);
 	flush_signals(current);
 	if (!caller->err)
 		caller->err = expect_change(caller->report, "alive", caller->cq, &own_thread, 0);
