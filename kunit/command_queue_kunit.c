@@ -598,7 +598,7 @@ static void set_ordinary_slots(struct cxib_command_queue *queue, enum cxib_slot_
 
 static bool has_queued_caller(struct wait_queue_head *list)
 {
-	/* No barrier: whoever gets false looks again. */
+	/* No barrier: the caller looks again if it is false. */
 	return waitqueue_active(list);
 }
 
