@@ -2,6 +2,7 @@
 """IP addresses on the InfiniBand ports of this guest."""
 
 import contextlib
+import json
 import pathlib
 import re
 from collections.abc import Iterator
@@ -25,6 +26,35 @@ def await_carrier(interface: str, namespace: str = "") -> None:
     inside = ["ip", "netns", "exec", namespace] if namespace else []
     path = f"/sys/class/net/{interface}/carrier"
     rdma.until(lambda: rdma.run(*inside, "cat", path).strip() == "1", f"{interface} has a carrier")
+
+
+def _namespaces() -> list[list[str]]:
+    """The beginnings of commands that run in each network namespace."""
+    names = [line.split()[0] for line in rdma.run("ip", "netns", "list").splitlines()]
+    return [[], *(["ip", "netns", "exec", name] for name in names)]
+
+
+def _tables(interface: str) -> Iterator[str]:
+    """The multicast groups and the paths that ib_ipoib has for an interface, as its files in debugfs show them."""
+    for kind in ("mcg", "path"):
+        table = pathlib.Path(f"/sys/kernel/debug/ipoib/{interface}_{kind}")
+        if table.exists():
+            yield f"{table.name}: {' '.join(table.read_text().split())}"
+
+
+def state() -> str:
+    """How each interface is: its packets, its neighbours, its groups and its paths."""
+    lines = []
+    for inside in _namespaces():
+        links = json.loads(rdma.run(*inside, "ip", "-j", "-s", "link", "show", "type", "ipoib"))
+        for link in links:
+            lines.append(f"{' '.join(inside)} {link['ifname']} {link['operstate']} {link['stats64']}")
+            lines += _tables(link["ifname"])
+        lines += rdma.run(*inside, "ip", "-s", "neighbor", "show").splitlines()
+    for port in rdma.ports():
+        counters = (port.directory / "counters").glob("*_packets")  # software devices have none of these
+        lines.append(f"{port.device}: {' '.join(f'{path.name} {path.read_text().strip()}' for path in sorted(counters))}")
+    return "\n".join(lines)
 
 
 def are_answered(ping: str, count: int) -> bool:

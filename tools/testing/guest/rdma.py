@@ -126,12 +126,13 @@ def exchange(program: list[str | int], source: Port, target: Port, timeout: floa
         return finish(server), client
 
 
-def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE) -> None:
-    """Waits for a condition that has to come true."""
+def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE,
+          evidence: Callable[[], str] = lambda: "") -> None:
+    """Waits for a condition that has to come true; if it does not, the evidence says how things are then."""
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: has not happened within {timeout:.0f} s")
+            raise AssertionError(f"{what}: has not happened within {timeout:.0f} s\n{evidence()}".rstrip())
         time.sleep(0.2)
 
 

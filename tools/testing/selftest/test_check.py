@@ -54,6 +54,11 @@ class Outcomes(CheckTest):
         self.assertIn("| 1000\n", run.stdout)
         self.assertNotIn("| 900\n", run.stdout)
 
+    def test_end_names_what_failed_in_each_step(self) -> None:
+        run = self.check("fast|one|echo 'FAIL: test_a'; echo 'AssertionError: 1 != 2'; seq 100; exit 1\nfast|two|true\n")
+        end = run.stdout[run.stdout.index("total time"):]
+        self.assertIn("one: FAIL: test_a\n        one: AssertionError: 1 != 2\nfailed: one\n", end)
+
     def test_skipped_step_shows_last_line(self) -> None:
         run = self.check("fast|one|echo looking; echo there is no device; exit 77\n")
         self.assertEqual(run.returncode, 0)

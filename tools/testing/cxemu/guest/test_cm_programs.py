@@ -34,7 +34,8 @@ class TwoMachines(unittest.TestCase):
         ipoib.set_up(client, f"{CLIENT}/24")
         cls.namespace = cls.enterClassContext(ipoib.namespace("servers", server, f"{SERVER}/24"))
         rdma.run("ip", "-n", cls.namespace, "link", "set", "lo", "up")
-        rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, SERVER), f"{SERVER} answers")
+        rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, SERVER), f"{SERVER} answers",
+                   evidence=ipoib.state)
 
     def listening(self, number: int) -> bool:
         """Whether a process listens for connections to a port of the connection manager."""

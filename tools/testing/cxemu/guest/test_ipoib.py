@@ -29,7 +29,7 @@ class Datagram(unittest.TestCase):
     def await_answer(self, address: str) -> None:
         """IPoIB keeps only a few packets while it looks for a path: the first ones may be lost."""
         program = ["ip", "netns", "exec", self.near_namespace, "ping", "-n", "-c", 1, "-W", 2, address]
-        rdma.until(lambda: rdma.succeeds(*program), f"{address} answers")
+        rdma.until(lambda: rdma.succeeds(*program), f"{address} answers", evidence=ipoib.state)
 
     def check_ping(self, count: int, *options: str | int) -> str:
         """With a deadline: without one ping ignores replies that take much longer than those before."""

@@ -97,7 +97,8 @@ class Partitions(unittest.TestCase):
         rdma.run(*inside, "ip", "link", "set", far, "up")
         rdma.run(*inside, "ip", "link", "set", "lo", "up")
         ipoib.await_carrier(near)
-        rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, "10.10.0.2"), "10.10.0.2 answers")
+        rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, "10.10.0.2"), "10.10.0.2 answers",
+                   evidence=ipoib.state)
         common = ["rping", "-a", "10.10.0.2", "-p", next(NUMBERS), "-V", "-C", 5]
         with rdma.background(*inside, *common, "-s") as server:
             rdma.until(lambda: "LISTEN" in rdma.run(*inside, "rdma", "resource", "show", "cm_id"), "rping listens")

@@ -26,7 +26,7 @@ class TwoGuests(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.port = rdma.ports()[0]
         ipoib.set_up(cls.port, f"{ADDRESSES[NUMBER]}/24")
-        rdma.until(cls.other_answers, f"{OTHER} answers")
+        rdma.until(cls.other_answers, f"{OTHER} answers", evidence=ipoib.state)
 
     @staticmethod
     def other_answers() -> bool:

@@ -47,7 +47,8 @@ class Hosts:
 
     @classmethod
     def await_answer(cls, address: str) -> None:
-        rdma.until(lambda: cls.near.succeeds("ping", "-n", "-c", 1, "-W", 2, address), f"{address} answers")
+        rdma.until(lambda: cls.near.succeeds("ping", "-n", "-c", 1, "-W", 2, address), f"{address} answers",
+                   evidence=ipoib.state)
 
     @contextlib.contextmanager
     def streaming(self, *options: str | int) -> Iterator[subprocess.Popen]:

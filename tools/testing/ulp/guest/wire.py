@@ -100,7 +100,8 @@ def ends() -> tuple[End, ...]:
         ipoib.await_carrier(end.interface)
     if ALONE:
         _part(found)
-        rdma.until(lambda: answers(CLIENT, SERVER) and answers(SERVER, CLIENT), "the two ends reach each other")
+        rdma.until(lambda: answers(CLIENT, SERVER) and answers(SERVER, CLIENT), "the two ends reach each other",
+                   evidence=ipoib.state)
     return tuple(found)
 
 
@@ -126,7 +127,7 @@ def restore(*returned: End) -> None:
     for end in returned:
         _restore(end)
     rdma.until(lambda: all(answers(end.address, _other(end.address)) for end in ends()),
-               "the two ends reach each other again")
+               "the two ends reach each other again", evidence=ipoib.state)
 
 
 def sent(device: str) -> int:
