@@ -19,9 +19,11 @@
  * SLEEPS: own comp_handler; arms when it has polled all, sleeps if there is no CQE
  * ARMS_FIRST: own comp_handler; arms, does not care what is reported as missed, and polls until
  *	there is nothing (as SMC does)
+ * RESTARTS: as SLEEPS; and now and then it stops its comp_handler, polls all, arms, and starts it
+ *	again, though it was asleep (as ib_ipoib does)
  * CORE: the RDMA core polls; sleeps if no CQE is reported as missed, is the only poller otherwise
  */
-enum consumer { SLEEPS, ARMS_FIRST, CORE };
+enum consumer { SLEEPS, ARMS_FIRST, RESTARTS, CORE };
 
 /* Of the steps, a small share: a device and a ULP that wait for each other would reach none. */
 #define BUSY		(LIFETIME_MS / STEP_MS / 36)
@@ -40,6 +42,8 @@ enum consumer { SLEEPS, ARMS_FIRST, CORE };
  * @solicited: bit n: CQE n of the ring is solicited
  * @polled: CQEs that the ULP has polled
  * @asleep: the ULP waits for an event
+ * @stopped: its comp_handler does nothing
+ * @ignored: calls of the completion handler meanwhile
  * @arm_count: calls of cxib_req_notify_cq()
  * @events: calls of the completion handler
  * @intrusions: calls while the ULP polled
@@ -58,6 +62,8 @@ struct model {
 	u32 solicited;
 	u32 polled;
 	bool asleep;
+	bool stopped;
+	u32 ignored;
 	u32 arm_count;
 	u32 events;
 	u32 intrusions;
@@ -69,6 +75,10 @@ static struct model model;
 static void wake(struct ib_cq *cq, void *context)
 {
 	model.events++;
+	if (model.stopped) {
+		model.ignored++;
+		return;
+	}
 	if (!model.asleep)
 		model.intrusions++;
 	model.asleep = false;
@@ -149,7 +159,7 @@ static int arm(struct kunit *test, enum ib_cq_notify_flags flags)
 	if (missed)
 		model.missed++;
 	/* A CQE may arrive before the device reads the doorbell. */
-	if (prandom_u32_state(&model.random) % 4 == 0)
+	if (!model.stopped && prandom_u32_state(&model.random) % 4 == 0)
 		complete_one(test);
 	read_doorbell(test);
 	return missed;
@@ -182,10 +192,37 @@ static void arm_and_sleep(struct kunit *test)
 	model.asleep = !there;
 }
 
+static void deliver_event(struct kunit *test)
+{
+	if (!model.pending)
+		return;
+	model.pending--;
+	cxib_completion_event(&model.fake->ibdev, CQN);
+	if (model.fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)])
+		read_doorbell(test);
+}
+
+/* The queue pair is reset meanwhile: no new CQEs, but events of earlier ones. */
+static void restart(struct kunit *test)
+{
+	model.stopped = true;
+	if (prandom_u32_state(&model.random) % 2)
+		deliver_event(test);
+	while (poll(test, RQ_SIZE))
+		;
+	arm(test, 0);
+	if (prandom_u32_state(&model.random) % 2)
+		deliver_event(test);
+	model.stopped = false;
+	model.asleep = true;
+}
+
 static void poll_some(struct kunit *test)
 {
 	int count = 1 + prandom_u32_state(&model.random) % RQ_SIZE;
 
+	if (model.consumer == RESTARTS && prandom_u32_state(&model.random) % 4 == 0)
+		return restart(test);
 	if (model.asleep)
 		return;
 	if (model.consumer == ARMS_FIRST)
@@ -196,14 +233,6 @@ static void poll_some(struct kunit *test)
 		arm_as_core(test);
 	else
 		arm_and_sleep(test);
-}
-
-static void deliver_event(struct kunit *test)
-{
-	if (!model.pending)
-		return;
-	model.pending--;
-	cxib_completion_event(&model.fake->ibdev, CQN);
 }
 
 static void step(struct kunit *test)
@@ -265,6 +294,12 @@ static void req_notify_next_comp_raises_event(struct kunit *test)
 static void req_notify_solicited_raises_event(struct kunit *test)
 {
 	run_model(test, SLEEPS, true);
+}
+
+static void req_notify_beside_stopped_handler_raises_event(struct kunit *test)
+{
+	run_model(test, RESTARTS, false);
+	KUNIT_EXPECT_GT(test, model.ignored, BUSY / 2);
 }
 
 /* With its own comp_handler, a ULP may leave it at the event for what was missed. */
@@ -350,6 +385,93 @@ static void req_notify_without_event_repeats_arm_sn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sn, sn_of_arming(fake));
 	cxib_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_NE(test, sn, sn_of_arming(fake));
+}
+
+/* What the driver has written to the CQ doorbell since the last call. */
+static u64 take_doorbell(struct fake_queue_pair *fake)
+{
+	u64 *place = &fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
+	u64 written = *place;
+
+	*place = 0;
+	return written;
+}
+
+static void completion_event_of_own_handler_armed_twice_arms_again(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+	struct hw_cq_doorbell written;
+	u32 sn = sn_of_arming(fake);
+	u64 doorbell;
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_SOLICITED);
+	take_doorbell(fake);
+	cxib_completion_event(&fake->ibdev, CQN);
+	doorbell = take_doorbell(fake);
+	memcpy(&written, &doorbell, sizeof(written));
+	KUNIT_EXPECT_EQ(test, CQN, hw_cq_doorbell_get_cqn(&written));
+	KUNIT_EXPECT_EQ(test, (sn + 1) & 3, hw_cq_doorbell_get_arm_sn(&written));
+	KUNIT_EXPECT_EQ(test, HW_CQ_ARM_COMMAND_REQ_NOT_SOL,
+			hw_cq_doorbell_get_arm_command(&written));
+	/* The second arming has been repeated: its event is the last one. */
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
+	expect_events(test, 2, 0);
+}
+
+/* The event of the driver's own arming may be on its way when the ULP arms once more. */
+static void completion_event_of_cq_armed_by_driver_and_ulp_arms_again(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+	unsigned int i;
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	for (i = 0; i < 3; i++) {
+		cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+		take_doorbell(fake);
+		cxib_completion_event(&fake->ibdev, CQN);
+		KUNIT_EXPECT_NE(test, 0, take_doorbell(fake));
+	}
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
+	expect_events(test, 4, 0);
+}
+
+static void completion_event_of_cq_armed_once_does_not_arm(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+		take_doorbell(fake);
+		cxib_completion_event(&fake->ibdev, CQN);
+		KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
+	}
+}
+
+/* The RDMA core polls whenever it gets an event, and arms afterwards. */
+static void completion_event_of_core_polled_cq_armed_twice_does_not_arm(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	take_doorbell(fake);
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
+}
+
+static void completion_event_of_stopped_cq_armed_twice_does_not_arm(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	take_doorbell(fake);
+	fake->cq.is_stopped = true;
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 }
 
 /* The device ignores an arming with the arm_sn of its last event. Twice its four numbers. */
@@ -522,6 +644,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_after_delivered_one_is_dropped),
 	KUNIT_CASE(req_notify_without_event_repeats_arm_sn),
 	KUNIT_CASE(req_notify_after_repeated_events_changes_arm_sn),
+	KUNIT_CASE(completion_event_of_own_handler_armed_twice_arms_again),
+	KUNIT_CASE(completion_event_of_cq_armed_by_driver_and_ulp_arms_again),
+	KUNIT_CASE(completion_event_of_cq_armed_once_does_not_arm),
+	KUNIT_CASE(completion_event_of_core_polled_cq_armed_twice_does_not_arm),
+	KUNIT_CASE(completion_event_of_stopped_cq_armed_twice_does_not_arm),
 	KUNIT_CASE(completion_events_of_own_handler_are_as_many_as_arms),
 	KUNIT_CASE(completion_events_of_core_polled_cq_armed_twice_are_one),
 	KUNIT_CASE(claim_count_saturates),
@@ -534,6 +661,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_cq_left_to_core_calls_handler),
 	KUNIT_CASE_SLOW(req_notify_next_comp_raises_event),
 	KUNIT_CASE_SLOW(req_notify_solicited_raises_event),
+	KUNIT_CASE_SLOW(req_notify_beside_stopped_handler_raises_event),
 	KUNIT_CASE_SLOW(req_notify_before_polling_raises_event),
 	KUNIT_CASE_SLOW(req_notify_core_polled_cq_raises_event_only_asleep),
 	{}

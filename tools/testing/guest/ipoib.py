@@ -28,6 +28,13 @@ def await_carrier(interface: str, namespace: str = "") -> None:
     rdma.until(lambda: rdma.run(*inside, "cat", path).strip() == "1", f"{interface} has a carrier")
 
 
+def restart(interface: str, namespace: str) -> None:
+    """Takes an interface in a namespace down, and up again."""
+    for word in ("down", "up"):
+        rdma.run("ip", "-n", namespace, "link", "set", interface, word)
+    await_carrier(interface, namespace)
+
+
 def _namespaces() -> list[list[str]]:
     """The beginnings of commands that run in each network namespace."""
     names = [line.split()[0] for line in rdma.run("ip", "netns", "list").splitlines()]

@@ -338,7 +338,10 @@ void cxib_completion_event(void *context, u32 cqn)
 		drop_unknown(ibdev, cqn);
 		return;
 	}
-	cxib_claim_count_event(&cq->claim);
+	if (cxib_cq_has_own_handler(cq))
+		cxib_cq_count_own_event(ibdev, cq);
+	else
+		cxib_claim_count_event(&cq->claim);
 	/* A faulty device may raise an event before the RDMA core has set comp_handler. */
 	if (cq->is_user || cxib_claim_take(&cq->claim))
 		cxib_cq_deliver_event(cq);

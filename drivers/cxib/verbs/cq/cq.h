@@ -40,6 +40,8 @@ struct cxib_qp;
  * @last_qp: that QP
  * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
  * @resizing: the old ring may contain the RESIZE_CQ CQE
+ * @arm_command: enum hw_cq_arm_command of the last arming
+ * @num_arms: armings with the current arm_sn, 2 for more; only for a ULP with its own comp_handler
  * @cons_index: number of CQEs consumed
  * @num_xrc_srqs: number of XRC SRQs attached to the CQ
  * @num_xrc_srqs_unpublished: number of XRC SRQs that are no longer in the SRQ table, and
@@ -67,6 +69,8 @@ struct cxib_cq {
 	spinlock_t lock; /* see above */
 	bool is_stopped;
 	bool resizing;
+	u8 arm_command;
+	u8 num_arms;
 	u32 last_qpn;
 	u32 cons_index;
 	struct cxib_qp *last_qp;
@@ -89,6 +93,12 @@ static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 static inline bool cxib_cq_is_core_polled(const struct cxib_cq *cq)
 {
 	return cq->ib.wc;
+}
+
+/* The ULP arms and polls it, and has its own comp_handler. */
+static inline bool cxib_cq_has_own_handler(const struct cxib_cq *cq)
+{
+	return !cq->is_user && !cxib_cq_is_core_polled(cq);
 }
 
 /* cq.c */
@@ -118,6 +128,7 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_peek_cq(struct ib_cq *ib, int count);
 void cxib_cq_flush_mads(struct cxib_cq *cq);
 bool cxib_cq_event_due(struct cxib_cq *cq);
+void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq);
 int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp);
 void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn);

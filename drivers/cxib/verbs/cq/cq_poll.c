@@ -774,16 +774,47 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
 /* The doorbell makes the device read the doorbell record. */
-static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_command command)
+static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	u32 sequence = cxib_claim_name(&cq->claim) & SEQUENCE_MASK;
 	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
-	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
+	lockdep_assert_held(&cq->lock);
+
+	cq->num_arms = min(cq->num_arms + 1, 2);
+	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, cq->arm_command, consumer);
 	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->cqn);
 	WRITE_ONCE(cq->dbr.words[CXIB_CQ_DBR_ARM], doorbell.words[0]);
 	cxib_doorbell_ring(ibdev->hw->uar + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
+}
+
+/**
+ * cxib_cq_count_own_event() - count an event of a CQ whose ULP has its own comp_handler
+ * @ibdev: of the CQ
+ * @cq: CQ
+ *
+ * A ULP may arm while the event of its last arming is still to be delivered. The device
+ * ignores the second arming, because its arm_sn is that of the event; and the ULP may ignore
+ * the event, because it has switched its handler off meanwhile (ipoib_ib_dev_stop_default()
+ * does so with its NAPI). Nothing would ever wake the ULP again. So the second arming is
+ * repeated with the next arm_sn. Its claim is set already.
+ *
+ * Context: interrupt of the CQ's EQ. Takes the CQ's lock, so that each arming is either before
+ * the event, and counted, or has the arm_sn after it.
+ */
+void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+{
+	unsigned long flags;
+	bool again;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	again = cq->num_arms > 1 && !cq->is_stopped;
+	cq->num_arms = 0;
+	cxib_claim_count_event(&cq->claim);
+	if (again)
+		arm(ibdev, cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /*
@@ -815,13 +846,10 @@ static bool report_missed(struct cxib_cq *cq)
  */
 int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
-	enum hw_cq_arm_command command = HW_CQ_ARM_COMMAND_REQ_NOT;
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned long irq_flags;
 	bool missed = false;
 
-	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
-		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	if (unlikely(cq->is_stopped)) {
 		spin_unlock_irqrestore(&cq->lock, irq_flags);
@@ -829,7 +857,9 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	}
 	cxib_claim_set(&cq->claim, cxib_cq_is_core_polled(cq) ? CXIB_CLAIM_SINGLE :
 								CXIB_CLAIM_COUNTED);
-	arm(to_ibdev(ib->device), cq, command);
+	cq->arm_command = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
+			  HW_CQ_ARM_COMMAND_REQ_NOT_SOL : HW_CQ_ARM_COMMAND_REQ_NOT;
+	arm(to_ibdev(ib->device), cq);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = report_missed(cq);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);

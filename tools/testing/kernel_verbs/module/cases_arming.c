@@ -5,7 +5,9 @@
  * for a CQ that is not armed.
  */
 #include <linux/delay.h>
+#include <linux/interrupt.h>
 #include <linux/kthread.h>
+#include <linux/pci.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
@@ -219,8 +221,86 @@ static int run_solicited(struct kverbs_report *report, const struct kverbs_setti
 	return run(report, settings, true);
 }
 
+/* Disabled interrupts wait in the interrupt controller until they are enabled again. */
+static void enable_interrupts(struct ib_device *device, bool enable)
+{
+	struct pci_dev *pdev = to_pci_dev(device->dev.parent);
+	int i, irq;
+
+	for (i = 0; i < pci_msix_vec_count(pdev); i++) {
+		irq = pci_irq_vector(pdev, i);
+		if (irq >= 0 && enable)
+			enable_irq(irq);
+		else if (irq >= 0)
+			disable_irq(irq);
+	}
+}
+
+static int await_events(struct kverbs_pair *pair, int events)
+{
+	struct kverbs_end *end = &pair->ends[1];
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
+
+	while (atomic_read(&end->completion_events) < events) {
+		if (time_after(jiffies, limit))
+			return kverbs_fail(pair->report, "%d events instead of %d",
+					   atomic_read(&end->completion_events), events);
+		usleep_range(50, 500);
+	}
+	return 0;
+}
+
+static int send_number(struct kverbs_pair *pair, u64 number)
+{
+	struct kverbs_single single;
+	int err;
+
+	kverbs_single_send(&single, &pair->ends[0], number, 16);
+	err = kverbs_post_single(pair, &pair->ends[0], &single);
+	return err ?: kverbs_await_status(pair, pair->ends[0].send_cq, number, IB_WC_SUCCESS);
+}
+
+/* As a ULP that stops its handler, polls what is there, arms, and starts its handler again. */
+static int arm_beside_event(struct kverbs_pair *pair)
+{
+	struct kverbs_end *end = &pair->ends[1];
+	int err;
+
+	if (ib_req_notify_cq(end->recv_cq, IB_CQ_NEXT_COMP))
+		return kverbs_fail(pair->report, "a completion queue cannot be armed");
+	enable_interrupts(end->device, false);
+	err = send_number(pair, 0);
+	if (!err)
+		err = kverbs_await_status(pair, end->recv_cq, 0, IB_WC_SUCCESS);
+	if (!err && ib_req_notify_cq(end->recv_cq, IB_CQ_NEXT_COMP))
+		err = kverbs_fail(pair->report, "a completion queue cannot be armed again");
+	enable_interrupts(end->device, true);
+	return err;
+}
+
+static int next_completion_raises_event(struct kverbs_pair *pair)
+{
+	int i, err = 0;
+
+	for (i = 0; i < 2 && !err; i++)
+		err = kverbs_post_slot(pair, &pair->ends[1], i, 64);
+	if (!err)
+		err = arm_beside_event(pair);
+	if (!err)
+		err = await_events(pair, 1);
+	if (!err)
+		err = send_number(pair, 1);
+	return err ?: await_events(pair, 2);
+}
+
+static int run_pending(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return kverbs_with_pair(report, &kverbs_usual, next_completion_raises_event);
+}
+
 const struct kverbs_case kverbs_arming_cases[] = {
 	{ "arming_next", run_next },
+	{ "pending_event", run_pending },
 	{ "arming_solicited", run_solicited },
 	{}
 };
