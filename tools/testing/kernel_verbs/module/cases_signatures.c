@@ -8,7 +8,6 @@
  */
 #include <linux/prandom.h>
 #include <linux/slab.h>
-#include <linux/unaligned.h>
 
 #include "protection.h"
 #include "single.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* T10 protection information (SCSI Block Commands, 4.21). */
-#include <linux/unaligned.h>
-
 #include "protection.h"
 
 #define POLYNOMIAL	0x8bb7

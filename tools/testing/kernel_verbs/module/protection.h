@@ -4,6 +4,12 @@
 #define CXIB_ULP_PROTECTION_H
 
 #include <linux/types.h>
+/* Until Linux 6.12 it was in asm/. */
+#if __has_include(<linux/unaligned.h>)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 
 #define KVERBS_DIF_SIZE	8
 
