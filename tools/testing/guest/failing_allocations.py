@@ -5,6 +5,7 @@ The kernel counts allocations only where the driver's code is not far up the sta
 each time. Its other faults are never counted.
 """
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -101,3 +102,25 @@ def numbers(total: int, sample: int, seen: Callable[[], bool]) -> Iterator[int]:
 def count(action: Callable[[], str]) -> int:
     """How many allocations an action needs."""
     return with_failure(MOST, action).allocations
+
+
+def function_range(name: str) -> tuple[int, int]:
+    """Where a function of the driver begins and the next one does."""
+    symbols = re.findall(r"(?m)^(\w+) [tT] (\S+)\t\[cxib\]$", pathlib.Path("/proc/kallsyms").read_text())
+    start = next(int(address, 16) for address, symbol in symbols if symbol == name)
+    return start, min(int(address, 16) for address, _ in symbols if int(address, 16) > start)
+
+
+@contextlib.contextmanager
+def no_memory_in(function: str) -> Iterator[None]:
+    """Every allocation of objects that this function of the driver asks for fails."""
+    directory = FAULTS / "failslab"
+    start, end = function_range(function)
+    values = {"require-start": start, "require-end": end, "reject-start": 0, "reject-end": 0, "stacktrace-depth": 32, "verbose": 0,
+              "task-filter": "N", "ignore-gfp-wait": "N", "interval": 1, "times": -1, "probability": 100}
+    for name, value in values.items():
+        guest.write_attribute(directory / name, str(value))
+    try:
+        yield
+    finally:
+        guest.write_attribute(directory / "probability", "0")

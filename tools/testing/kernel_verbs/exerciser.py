@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test module in the guest: loads it and runs its cases."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -29,6 +30,13 @@ def run_case(name: str, seed: int = 1, rounds: int = 1) -> str:
     finally:
         os.close(descriptor)
     return ""
+
+
+def kernel_objects() -> dict[str, dict[str, int]]:
+    """How many objects of each kind the RDMA core knows, by device."""
+    shown = subprocess.run(["rdma", "-j", "resource", "show"], check=True, capture_output=True, text=True).stdout
+    kinds = ("pd", "cq", "qp", "mr", "srq", "ctx")
+    return {device["ifname"]: {kind: device[kind] for kind in kinds if kind in device} for device in json.loads(shown)}
 
 
 class UlpTest(unittest.TestCase):

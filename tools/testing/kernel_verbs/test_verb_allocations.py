@@ -7,27 +7,18 @@ KVERBS_ALLOCATIONS is how many allocations of each case are tried, spread over i
 regular expression that chooses cases. The lab looks for leaked memory and DMA mappings at the end.
 """
 
-import json
 import os
 import re
-import subprocess
 import unittest
 
 import failing_allocations
 from control import control
-from exerciser import UlpTest, cases, run_case
+from exerciser import UlpTest, cases, kernel_objects, run_case
 
 SAMPLE = int(os.environ.get("KVERBS_ALLOCATIONS", "0"))
 CHOSEN = re.compile(os.environ.get("KVERBS_FAILING", ""))
 OTHERS = re.compile("cost$|xrc_")
 """They measure, or are steps of a test that has more to it than the module."""
-
-
-def kernel_objects() -> dict[str, dict[str, int]]:
-    """How many objects of each kind the RDMA core knows, by device."""
-    shown = subprocess.run(["rdma", "-j", "resource", "show"], check=True, capture_output=True, text=True).stdout
-    kinds = ("pd", "cq", "qp", "mr", "srq", "ctx")
-    return {device["ifname"]: {kind: device[kind] for kind in kinds if kind in device} for device in json.loads(shown)}
 
 
 def device_objects() -> dict[str, dict[str, int]]:

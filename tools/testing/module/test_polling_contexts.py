@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of CQs, chosen by devlink: values, what they do to CQs that exist, and how long they last."""
 
-import contextlib
 import json
 import pathlib
 import re
 import subprocess
 import unittest
-from collections.abc import Iterator
 
 import failing_allocations
 import guest
@@ -104,28 +102,6 @@ class PollingContexts(PollingTest):
         self.assertEqual(self.threads(), [])
 
 
-def function_range(name: str) -> tuple[int, int]:
-    """Where a function of the driver begins and the next one does."""
-    symbols = re.findall(r"(?m)^(\w+) [tT] (\S+)\t\[cxib\]$", pathlib.Path("/proc/kallsyms").read_text())
-    start = next(int(address, 16) for address, symbol in symbols if symbol == name)
-    return start, min(int(address, 16) for address, _ in symbols if int(address, 16) > start)
-
-
-@contextlib.contextmanager
-def no_memory_in(function: str) -> Iterator[None]:
-    """Every allocation of objects that this function of the driver asks for fails."""
-    directory = failing_allocations.FAULTS / "failslab"
-    start, end = function_range(function)
-    values = {"require-start": start, "require-end": end, "reject-start": 0, "reject-end": 0, "stacktrace-depth": 32, "verbose": 0,
-              "task-filter": "N", "ignore-gfp-wait": "N", "interval": 1, "times": -1, "probability": 100}
-    for name, value in values.items():
-        guest.write_attribute(directory / name, str(value))
-    try:
-        yield
-    finally:
-        guest.write_attribute(directory / "probability", "0")
-
-
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
 class FailingContexts(PollingTest):
     def left_to_core(self) -> int:
@@ -139,7 +115,7 @@ class FailingContexts(PollingTest):
             with self.subTest(context=value):
                 # A CQ keeps its own thread.
                 threads = self.threads()
-                with no_memory_in(function):
+                with failing_allocations.no_memory_in(function):
                     self.assertIn("Cannot allocate memory", self.set("cq_process_context", value))
                     self.assertEqual(self.values(), DEFAULTS)
                     self.assertEqual({name for name, _ in self.cqs()}, {"core"})
@@ -151,7 +127,7 @@ class FailingContexts(PollingTest):
 
     def test_new_cq_without_thread_left_to_core(self) -> None:
         self.set_all({"cq_process_context": "thread"})
-        with no_memory_in("cxib_poll_thread_create"):
+        with failing_allocations.no_memory_in("cxib_poll_thread_create"):
             self.recover()
             self.assertEqual({name for name, _ in self.cqs()}, {"core"})
             self.assertEqual(self.left_to_core(), len(self.cqs()))

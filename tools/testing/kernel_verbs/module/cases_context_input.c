@@ -99,8 +99,10 @@ static int expect_change(struct kverbs_report *report, const char *what, struct 
 	return err == expected ? 0 : kverbs_fail(report, "%s: error %d instead of %d", what, err, expected);
 }
 
-/* done() that must not sleep is not moved to where it may, nor the other way. */
-static int change_class(struct kverbs_report *report, struct ib_cq *cq, bool may_sleep)
+/*
+ * done() that must not sleep is not moved to where it may, nor the other way, and a CQ without events is not moved at all.
+ */
+static int change_class(struct kverbs_report *report, struct ib_cq *cq, enum ib_poll_context context)
 {
 	const struct cxib_cq_options softirq = { .context = CXIB_CQ_SOFTIRQ };
 	const struct cxib_cq_options thread = { .context = CXIB_CQ_THREAD };
@@ -108,7 +110,8 @@ static int change_class(struct kverbs_report *report, struct ib_cq *cq, bool may
 	const struct cxib_cq_options workqueue = { .context = CXIB_CQ_WORKQUEUE };
 	const struct cxib_cq_options unbound = { .context = CXIB_CQ_UNBOUND_WORKQUEUE };
 	const struct cxib_cq_options direct = { .context = CXIB_CQ_DIRECT };
-	const int no_sleep = may_sleep ? -EINVAL : 0, sleep = may_sleep ? 0 : -EINVAL;
+	const bool may_sleep = context == IB_POLL_WORKQUEUE || context == IB_POLL_UNBOUND_WORKQUEUE;
+	const int no_sleep = context == IB_POLL_SOFTIRQ ? 0 : -EINVAL, sleep = may_sleep ? 0 : -EINVAL;
 
 	return expect_change(report, "softirq", cq, &softirq, no_sleep) ?:
 	       expect_change(report, "thread", cq, &thread, no_sleep) ?:
@@ -128,8 +131,7 @@ static int change_with_invalid_options(struct kverbs_report *report, enum ib_pol
 		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
 	for (i = 0; i < ARRAY_SIZE(invalid) && !err; i++)
 		err = expect_change(report, invalid[i].what, cq, &invalid[i].options, -EINVAL);
-	if (!err && context != IB_POLL_DIRECT)
-		err = change_class(report, cq, context != IB_POLL_SOFTIRQ);
+	err = err ?: change_class(report, cq, context);
 	ib_free_cq(cq);
 	return err;
 }
