@@ -208,7 +208,7 @@ static int choose_vectors(struct kverbs_report *report)
 /**
  * struct killed_caller - a thread that is killed before it asks for a CQ with a thread
  * @report: report
- * @cq: CQ whose context it changes
+ * @cq: CQ whose change was refused; NULL: none was
  * @err: what it has found
  * @done: it has
  */
@@ -235,21 +235,26 @@ static int alloc_killed(struct kverbs_report *report)
 	return kverbs_fail(report, "killed: none of %u calls is refused", KILLED_CALLS);
 }
 
-static int change_killed(struct kverbs_report *report, struct ib_cq *cq)
+/* A CQ keeps the thread that it gets, so each call has another CQ. */
+static int change_killed(struct killed_caller *caller)
 {
-	static const struct cxib_cq_options workqueue = { .context = CXIB_CQ_WORKQUEUE };
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < KILLED_CALLS; i++) {
+		struct ib_cq *cq = ib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, IB_POLL_WORKQUEUE);
+
+		if (IS_ERR(cq))
+			return kverbs_fail(caller->report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
 		err = kverbs_set_context(cq, &own_thread);
-		if (err)
-			return err == -EINTR ? 0 : kverbs_fail(report, "killed: error %d instead of %d", err, -EINTR);
-		err = expect_change(report, "killed", cq, &workqueue, 0);
-		if (err)
-			return err;
+		if (err) {
+			caller->cq = cq;
+			return err == -EINTR ? 0 : kverbs_fail(caller->report, "killed: error %d instead of %d",
+							       err, -EINTR);
+		}
+		ib_free_cq(cq);
 	}
-	return kverbs_fail(report, "killed: none of %u changes is refused", KILLED_CALLS);
+	return kverbs_fail(caller->report, "killed: none of %u changes is refused", KILLED_CALLS);
 }
 
 /* A kernel thread survives the signal that kthread_create() sees. The next caller is served. */
@@ -259,7 +264,7 @@ static int call_killed(void *data)
 
 	allow_signal(SIGKILL);
 	send_sig(SIGKILL, current, 1);
-	caller->err = alloc_killed(caller->report) ?: change_killed(caller->report, caller->cq);
+	caller->err = alloc_killed(caller->report) ?: change_killed(caller);
 	flush_signals(current);
 	if (!caller->err)
 		caller->err = expect_change(caller->report, "alive", caller->cq, &own_thread, 0);
@@ -291,12 +296,10 @@ int kverbs_context_killed(struct kverbs_report *report, const struct kverbs_sett
 	struct killed_caller caller = { .report = report };
 	int err;
 
-	caller.cq = ib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, IB_POLL_WORKQUEUE);
-	if (IS_ERR(caller.cq))
-		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(caller.cq));
 	init_completion(&caller.done);
 	err = run_killed(&caller);
-	ib_free_cq(caller.cq);
+	if (caller.cq)
+		ib_free_cq(caller.cq);
 	return err;
 }
 
