@@ -25,6 +25,9 @@ struct XrcdOfLibibverbs {
 static_assert(offsetof(XrcdOfLibibverbs, xrcd) == 0);
 static_assert(offsetof(XrcdOfLibibverbs, handle) == sizeof(ibv_xrcd) + sizeof(std::uint32_t));
 
+/** Bit of comp_mask: libibverbs has stored the handle, VERBS_XRCD_HANDLE in its sources. */
+constexpr std::uint32_t has_handle = 1;
+
 /** A handle of no object: the kernel counts them up from 0, and runs out of memory before this. */
 constexpr std::uint32_t no_handle = std::numeric_limits<std::uint32_t>::max();
 
@@ -42,8 +45,10 @@ int list_domains(const ibv_context& context, std::span<std::uint32_t> handles,
 } // namespace
 
 int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle) {
-    const std::uint32_t candidate = reinterpret_cast<const XrcdOfLibibverbs&>(xrcd).handle;
+    const auto& [_, comp_mask, candidate] = reinterpret_cast<const XrcdOfLibibverbs&>(xrcd);
 
+    if (!(comp_mask & has_handle))
+        return ENOTSUP;
     // A list that is full may be one that was cut off. An attribute is shorter than 64 KiB.
     for (const std::size_t capacity : {64, 256, 1024, 4096, 16383}) {
         const std::unique_ptr<std::uint32_t[]> memory(new (std::nothrow) std::uint32_t[capacity]);
@@ -59,9 +64,9 @@ int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle) {
             return 0;
         }
         if (count < capacity)
-            return ENOTSUP;
+            break;
     }
-    return ENOTSUP;
+    return EINVAL;
 }
 
 int check_registrations(const ibv_context& context) {

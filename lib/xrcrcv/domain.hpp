@@ -20,7 +20,8 @@ struct Domain {
  * Reads the handle out of an XRC domain of libibverbs. Its offset is not public, so the value is
  * used only if the kernel has an XRC domain of that handle in this context.
  *
- * @return 0; ENOTSUP: @p xrcd is not an XRC domain of its context; ENOMEM; an errno of the kernel
+ * @return 0; EINVAL: @p xrcd is not an XRC domain of its context; ENOTSUP: libibverbs has stored no
+ *         handle where it is known to; ENOMEM; an errno of the kernel
  */
 [[nodiscard]] int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle);
 

@@ -108,6 +108,15 @@ TEST_F(Calls, UnknownDomainRefused) {
     const std::uint32_t qpn = created();
 
     kernel_.domains = {domain_handle + 1};
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EINVAL, call); });
+    EXPECT_THAT(kernel_.requests, IsEmpty());
+}
+
+TEST_F(Calls, DomainWithoutStoredHandleRefused) {
+    const std::uint32_t qpn = created();
+
+    // The number at the place of the handle is that of a domain all the same.
+    domain_.set_comp_mask(0);
     with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOTSUP, call); });
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }

@@ -258,6 +258,7 @@ FakeDomain::FakeDomain(FakeKernel& device, std::uint32_t handle) {
     context_.cmd_fd = FakeKernel::command_fd;
     context_.async_fd = FakeKernel::events_fd;
     memory_.xrcd.context = &context_;
+    memory_.comp_mask = 1; // VERBS_XRCD_HANDLE of libibverbs
     memory_.handle = handle;
     device.domains.insert(handle);
 }

@@ -89,6 +89,7 @@ public:
 
     ibv_xrcd* get() { return &memory_.xrcd; }
     ibv_context* context() { return &context_; }
+    void set_comp_mask(std::uint32_t mask) { memory_.comp_mask = mask; }
 
 private:
     ibv_context context_{};

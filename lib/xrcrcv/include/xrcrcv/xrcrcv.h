@@ -11,10 +11,11 @@
  * All functions return 0 or a positive errno, and then set errno, too. They may be called by several
  * threads at a time. Common errors:
  *
- *  - EINVAL: an argument is NULL, or the XRC domain has no receive QP of that number;
+ *  - EINVAL: an argument is NULL, the XRC domain is not one that this process has opened by
+ *    ibv_open_xrcd(), or it has no receive QP of that number;
  *  - ENOSYS: the driver of the device has no such QPs;
- *  - ENOTSUP: the kernel lacks what the driver needs for them, or the XRC domain is not one that this
- *    process has opened by ibv_open_xrcd();
+ *  - ENOTSUP: the kernel lacks what the driver needs for them, or libibverbs is one whose XRC domains
+ *    this library does not know;
  *  - EBUSY: the XRC domain is being closed;
  *  - EIO: the device is gone;
  *  - ENOMEM, EAGAIN: no memory, or the limit of the rdma cgroup is reached.
