@@ -65,6 +65,7 @@ struct kverbs_pair;
  * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
  * @context: where it does
  * @options: polling context of cxib, in place of @context; NULL: none
+ * @pooled: the CQs of the second end are of the RDMA core's pool, as those of most ULPs
  * @prepare: called before the queue pairs leave RESET for the first time; NULL: not at all
  */
 struct kverbs_spec {
@@ -82,6 +83,7 @@ struct kverbs_spec {
 	bool core_polls;
 	enum ib_poll_context context;
 	const struct cxib_cq_options *options;
+	bool pooled;
 	int (*prepare)(struct kverbs_pair *pair);
 };
 
@@ -103,6 +105,7 @@ struct kverbs_spec {
  * @completion_events: completion events of both CQs
  * @cq_errors: how often a completion queue has stopped
  * @last_event: enum ib_event_type of the queue pair or the shared receive queue; -1: none
+ * @pooled: both CQs are of the RDMA core's pool
  */
 struct kverbs_end {
 	struct ib_device *device;
@@ -121,6 +124,7 @@ struct kverbs_end {
 	atomic_t completion_events;
 	atomic_t cq_errors;
 	int last_event;
+	bool pooled;
 };
 
 /**
@@ -128,11 +132,13 @@ struct kverbs_end {
  * @spec: what they are like
  * @ends: on the first HCA and on the second
  * @report: where to say what is wrong
+ * @user: of the case
  */
 struct kverbs_pair {
 	struct kverbs_spec spec;
 	struct kverbs_end ends[2];
 	struct kverbs_report *report;
+	void *user;
 };
 
 static inline struct kverbs_end *kverbs_peer(struct kverbs_pair *pair, const struct kverbs_end *end)
@@ -165,6 +171,7 @@ extern const struct kverbs_case kverbs_signature_cases[];
 extern const struct kverbs_case kverbs_moderation_cases[];
 extern const struct kverbs_case kverbs_context_cases[];
 extern const struct kverbs_case kverbs_pipelining_cases[];
+extern const struct kverbs_case kverbs_pipelining_stop_cases[];
 
 /* main.c */
 __printf(2, 3) int kverbs_fail(struct kverbs_report *report, const char *format, ...);

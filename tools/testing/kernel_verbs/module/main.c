@@ -45,6 +45,7 @@ static const struct kverbs_case *const suites[] = {
 	kverbs_moderation_cases,
 	kverbs_context_cases,
 	kverbs_pipelining_cases,
+	kverbs_pipelining_stop_cases,
 };
 
 static void add_line(struct kverbs_report *to, const char *format, va_list values)

@@ -37,6 +37,8 @@ static struct ib_cq *create_cq(struct kverbs_end *end, const struct kverbs_spec 
 {
 	const struct ib_cq_init_attr attr = { .cqe = 2 * spec->max_wr };
 
+	if (end->pooled)
+		return ib_cq_pool_get(end->device, attr.cqe, 0, IB_POLL_WORKQUEUE);
 	if (spec->options)
 		return kverbs_alloc_cq(end->device, end, attr.cqe, 0, spec->options);
 	if (spec->core_polls)
@@ -141,11 +143,13 @@ static int make_end(struct kverbs_end *end, struct ib_device *device, const stru
 	return err ?: make_queue_pair(end, spec);
 }
 
-static void destroy_cq(struct ib_cq *cq, const struct kverbs_spec *spec)
+static void destroy_cq(const struct kverbs_end *end, struct ib_cq *cq, const struct kverbs_spec *spec)
 {
 	if (IS_ERR_OR_NULL(cq))
 		return;
-	if (spec->core_polls)
+	if (end->pooled)
+		ib_cq_pool_put(cq, 2 * spec->max_wr);
+	else if (spec->core_polls)
 		ib_free_cq(cq);
 	else
 		ib_destroy_cq(cq);
@@ -163,8 +167,8 @@ static void destroy_end(struct kverbs_end *end, const struct kverbs_spec *spec)
 		ib_dereg_mr(end->local_key);
 	if (!IS_ERR_OR_NULL(end->srq))
 		ib_destroy_srq(end->srq);
-	destroy_cq(end->recv_cq, spec);
-	destroy_cq(end->send_cq, spec);
+	destroy_cq(end, end->recv_cq, spec);
+	destroy_cq(end, end->send_cq, spec);
 	if (!IS_ERR_OR_NULL(end->pd))
 		ib_dealloc_pd(end->pd);
 	if (!end->memory)
@@ -186,6 +190,7 @@ int kverbs_pair_create(struct kverbs_pair *pair, const struct kverbs_spec *spec,
 	int i, err;
 
 	*pair = (struct kverbs_pair){ .spec = *spec, .report = report };
+	pair->ends[1].pooled = spec->pooled;
 	for (i = 0; i < 2; i++) {
 		err = make_end(&pair->ends[i], kverbs_device(i), spec);
 		if (err)
