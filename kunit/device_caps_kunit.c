@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Device capabilities: requirements of the driver, and what it configures. */
 #include <kunit/test.h>
+#include <linux/log2.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "fake_hca.h"
@@ -143,6 +145,56 @@ static void caps_unchanged_skips_set_hca_cap(struct kunit *test)
 	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->current_caps, LOG_QPS);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES);
+}
+
+/* What mlx5_core sets for each page size of the host: handle_hca_cap(). */
+static const struct {
+	unsigned int log_host_page;
+	u32 maximum;
+	u32 uar_4k;
+	u32 log_uar_page_sz;
+	unsigned int log_distance;
+} uar_sizes[] = {
+	{ 12, 0, 0, 0, 12 },
+	{ 12, 1, 0, 0, 12 },
+	{ 14, 0, 0, 2, 14 },
+	{ 14, 1, 1, 2, 12 },
+	{ 16, 0, 0, 4, 16 },
+	{ 16, 1, 1, 4, 12 },
+};
+
+static void caps_choose_gives_uars_out_by_host_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_cmd_hca_cap *page = fixture->hca->current_caps;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(uar_sizes); i++) {
+		/* Of a driver before this one, on a host with other pages. */
+		hw_cmd_hca_cap_set_log_uar_page_sz(page, 7);
+		hw_cmd_hca_cap_set_uar_4k(page, 0);
+		hw_cmd_hca_cap_set_uar_4k(fixture->hca->maximum, uar_sizes[i].maximum);
+		cxib_device_caps_choose(page, fixture->hca->maximum, uar_sizes[i].log_host_page);
+		KUNIT_EXPECT_EQ(test, uar_sizes[i].uar_4k, hw_cmd_hca_cap_get_uar_4k(page));
+		KUNIT_EXPECT_EQ(test, uar_sizes[i].log_uar_page_sz,
+				hw_cmd_hca_cap_get_log_uar_page_sz(page));
+		KUNIT_ASSERT_EQ(test, 0, decode(fixture));
+		KUNIT_EXPECT_EQ(test, uar_sizes[i].log_distance,
+				cxib_log_uar_distance(&fixture->caps));
+	}
+}
+
+/* A device that keeps uar_4k has UAR pages 4 KiB apart, whatever the host's pages. */
+static void caps_configured_uar_4k_has_distance_of_4k(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_uar_4k(fixture->hca->current_caps, 1);
+	hw_cmd_hca_cap_set_uar_4k(fixture->hca->maximum, 1);
+	hw_cmd_hca_cap_set_log_uar_page_sz(fixture->hca->current_caps, 7);
+	fixture->queue.bus->log_uar_distance = 0;
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, ilog2(SZ_4K), fixture->queue.bus->log_uar_distance);
 }
 
 /* A device that reports ones in all ODP capabilities, reserved bits too. */
@@ -314,6 +366,8 @@ static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(caps_optional_type_refused_continues),
 	KUNIT_CASE(caps_configure_limited_by_maximum),
 	KUNIT_CASE(caps_unchanged_skips_set_hca_cap),
+	KUNIT_CASE(caps_choose_gives_uars_out_by_host_page),
+	KUNIT_CASE(caps_configured_uar_4k_has_distance_of_4k),
 	KUNIT_CASE(odp_caps_without_mem_page_fault_use_transport_scheme),
 	KUNIT_CASE(odp_caps_mem_page_fault_uses_memory_scheme),
 	KUNIT_CASE(odp_caps_without_page_prefetch_use_transport_scheme),

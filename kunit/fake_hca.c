@@ -12,6 +12,7 @@
 #include "hw/commands_events.h"
 #include "hw/commands_objects.h"
 #include "hw/commands_port.h"
+#include "hw/device.h"
 #include "hw/events.h"
 
 #define INLINE_BYTES	16
@@ -714,6 +715,7 @@ struct fake_hca *fake_hca_create(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, dma_coerce_mask_and_coherent(hca->bus.dev, DMA_BIT_MASK(64)));
 	hca->bus.ops = &fake_bus_ops;
 	hca->bus.bar_size = FAKE_REGISTER_BYTES;
+	hca->bus.log_uar_distance = CXIB_LOG_UAR_SIZE;
 	mutex_init(&hca->mutex);
 	spin_lock_init(&hca->eq_lock);
 	INIT_WORK(&hca->refire, fake_refire);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* PD, XRCD, UAR and mkey commands: input, and conversion of the output. */
+#include <linux/sizes.h>
+
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
@@ -93,6 +95,50 @@ static void alloc_uar_outside_bar_returns_ebadmsg(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_UAR,
 				hw_dealloc_uar_in_get_opcode(scripted->in));
 		KUNIT_EXPECT_EQ(test, bad[i], hw_dealloc_uar_in_get_uar(scripted->in));
+	}
+}
+
+/*
+ * On a BAR of 256 KiB, the first 0x400c bytes of which are the init segment (mlx5_ifc.h). With a
+ * distance of 4 KiB the device gives out the first UAR page of a host page.
+ */
+static const struct {
+	unsigned int log_distance;
+	size_t host_page;
+	u32 uar;
+	bool good;
+} uar_places[] = {
+	{ 12, SZ_4K, 4, false },
+	{ 12, SZ_4K, 5, true },
+	{ 12, SZ_4K, 0x3f, true },
+	{ 12, SZ_4K, 0x40, false },
+	{ 12, SZ_16K, 0x3c, true },
+	{ 12, SZ_16K, 0x3d, false },
+	{ 12, SZ_16K, 0x3f, false },
+	{ 12, SZ_16K, 0x40, false },
+	{ 14, SZ_16K, 0xf, true },
+	{ 14, SZ_16K, 0x10, false },
+	{ 14, SZ_16K, 1, false },
+	{ 14, SZ_16K, 2, true },
+	{ 12, SZ_64K, 0x30, true },
+	{ 12, SZ_64K, 0x34, false },
+	{ 16, SZ_64K, 3, true },
+	{ 16, SZ_64K, 4, false },
+	{ 16, SZ_64K, U32_MAX, false },
+};
+
+static void uar_shares_host_page_is_not_mappable(struct kunit *test)
+{
+	struct cxib_bus bus = { .bar_size = SZ_256K };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(uar_places); i++) {
+		bus.log_uar_distance = uar_places[i].log_distance;
+		KUNIT_EXPECT_EQ_MSG(test, uar_places[i].good,
+				    cxib_uar_is_mappable(&bus, uar_places[i].uar,
+							 uar_places[i].host_page),
+				    "UAR 0x%x, host page %zu", uar_places[i].uar,
+				    uar_places[i].host_page);
 	}
 }
 
@@ -271,6 +317,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(alloc_xrcd_returns_xrcdn),
 	KUNIT_CASE(query_special_contexts_returns_mkeys),
 	KUNIT_CASE(alloc_uar_outside_bar_returns_ebadmsg),
+	KUNIT_CASE(uar_shares_host_page_is_not_mappable),
 	KUNIT_CASE(create_mkey_without_pages_uses_pa_mode),
 	KUNIT_CASE(create_mkey_pages_fill_mtts),
 	KUNIT_CASE(create_mkey_empty_list_sets_free),

@@ -349,7 +349,7 @@ static int alloc_uar(struct cxib_hw *hw)
 		return -ENOMEM;
 	}
 	hw->bus->uar = hw->uar;
-	hw->bus->uar_offset = hw->uar_index << CXIB_LOG_UAR_SIZE;
+	hw->bus->uar_offset = cxib_uar_offset(hw->bus, hw->uar_index);
 	return 0;
 }
 

@@ -74,6 +74,8 @@ struct cxib_bus_ops {
  * @iseg: mapping of the init segment at the start of BAR 0; NULL for a bus without a BAR
  * @uar: mapping of the UAR page of the kernel, for the data path; NULL until it is allocated
  * @uar_offset: offset of @uar in BAR 0
+ * @log_uar_distance: log2 of the distance of UAR pages in BAR 0; valid once capabilities are
+ *	configured
  * @bar: physical address of BAR 0, for mapping UAR pages; 0 for a bus without a BAR
  * @bar_size: length of BAR 0 in bytes
  * @is_virtual: the device is a VF
@@ -85,6 +87,7 @@ struct cxib_bus {
 	void __iomem *iseg;
 	void __iomem *uar;
 	u32 uar_offset;
+	unsigned int log_uar_distance;
 	phys_addr_t bar;
 	resource_size_t bar_size;
 	bool is_virtual;

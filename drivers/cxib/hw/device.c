@@ -386,27 +386,31 @@ int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter
 	return err;
 }
 
-/* User space may map the page: it must not contain the init segment. */
-static int check_uar(struct cxib_command_queue *queue, u32 uar)
+/**
+ * cxib_uar_is_mappable() - may user space map the host page of a UAR page
+ * @bus: bus access
+ * @uar: UAR index
+ * @host_page: size of a host page in bytes
+ *
+ * Return: true if the UAR page is at the start of a host page that is in BAR 0 and does not have a
+ * part of the init segment.
+ */
+bool cxib_uar_is_mappable(const struct cxib_bus *bus, u32 uar, size_t host_page)
 {
-	const u64 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
-	const u64 pages = queue->bus->bar_size >> CXIB_LOG_UAR_SIZE;
+	const u64 offset = cxib_uar_offset(bus, uar);
 
-	if (uar >= first && uar < pages)
-		return 0;
-	dev_err(queue->dev,
-		"UAR %u: out of range [%llu, %llu] of BAR 0\n",
-		uar, first, pages - 1);
-	return -EBADMSG;
+	return IS_ALIGNED(offset, host_page) && offset >= CXIB_INIT_SEGMENT_SIZE &&
+	       offset + host_page <= bus->bar_size;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_uar_is_mappable);
 
 /**
  * cxib_cmd_alloc_uar() - ALLOC_UAR: allocates a UAR page
  * @queue: command queue
  * @uid: owner uid; 0: kernel
- * @uar: output: UAR index; the page is at index * 4 KiB in BAR 0
+ * @uar: output: UAR index
  *
- * Return: -EBADMSG when the page is outside of BAR 0 or in the init segment.
+ * Return: -EBADMSG when user space must not map the page, see cxib_uar_is_mappable().
  */
 int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 {
@@ -420,10 +424,13 @@ int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 	if (err)
 		return err;
 	*uar = hw_alloc_uar_out_get_uar(&out);
-	err = check_uar(queue, *uar);
-	if (err)
-		cxib_cmd_dealloc_uar(queue, uid, *uar);
-	return err;
+	if (cxib_uar_is_mappable(queue->bus, *uar, PAGE_SIZE))
+		return 0;
+	dev_err(queue->dev, "UAR %u: offset 0x%llx out of range [0x%lx, 0x%llx] (step 0x%lx)\n",
+		*uar, cxib_uar_offset(queue->bus, *uar), PAGE_ALIGN(CXIB_INIT_SEGMENT_SIZE),
+		(u64)queue->bus->bar_size - PAGE_SIZE, PAGE_SIZE);
+	cxib_cmd_dealloc_uar(queue, uid, *uar);
+	return -EBADMSG;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_uar);
 

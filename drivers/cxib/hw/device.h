@@ -13,7 +13,7 @@
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 
-/* Size of a UAR page. */
+/* Decoded part of a UAR page, which is at its start. */
 #define CXIB_LOG_UAR_SIZE	12
 #define CXIB_UAR_SIZE		BIT(CXIB_LOG_UAR_SIZE)
 
@@ -40,10 +40,16 @@ enum cxib_cap_mode {
 	CXIB_CAP_CURRENT = HW_HCA_CAP_MODE_CURRENT,
 };
 
+/* Offset of a UAR page in BAR 0. */
+static inline u64 cxib_uar_offset(const struct cxib_bus *bus, u32 uar)
+{
+	return (u64)uar << bus->log_uar_distance;
+}
+
 /* Physical address of a UAR page. */
 static inline phys_addr_t cxib_uar_address(const struct cxib_bus *bus, u32 uar)
 {
-	return bus->bar + ((phys_addr_t)uar << CXIB_LOG_UAR_SIZE);
+	return bus->bar + cxib_uar_offset(bus, uar);
 }
 
 int cxib_cmd_enable_hca(struct cxib_command_queue *queue);
@@ -67,6 +73,7 @@ int cxib_cmd_init_hca(struct cxib_command_queue *queue);
 int cxib_cmd_teardown_hca(struct cxib_command_queue *queue);
 int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version);
 int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter);
+bool cxib_uar_is_mappable(const struct cxib_bus *bus, u32 uar, size_t host_page);
 int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar);
 int cxib_cmd_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar);
 

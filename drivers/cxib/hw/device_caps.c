@@ -227,15 +227,38 @@ int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *pag
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
 
-/* Other fields keep their configured values. */
-static void choose_general(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum)
+/**
+ * cxib_device_caps_choose() - chooses the general capabilities to configure
+ * @page: configured values; output: wanted ones, where they differ
+ * @maximum: supported values
+ * @log_host_page: log2 of the size of a host page in bytes
+ *
+ * The device allocates UAR pages by host page, since a process that maps one must not reach the
+ * doorbells of another. With uar_4k, which mlx5_core sets on hosts with larger pages too, a UAR
+ * index counts 4 KiB; without it, host pages.
+ */
+void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum,
+			     unsigned int log_host_page)
 {
 	u32 log_qp = min_t(u32, LOG_QPS, hw_cmd_hca_cap_get_log_max_qp(maximum));
 
 	hw_cmd_hca_cap_set_log_max_qp(page, log_qp);
 	hw_cmd_hca_cap_set_cmdif_checksum(page, 0);
-	hw_cmd_hca_cap_set_log_uar_page_sz(page, 0);
+	if (log_host_page > CXIB_LOG_UAR_SIZE)
+		hw_cmd_hca_cap_set_uar_4k(page, hw_cmd_hca_cap_get_uar_4k(maximum));
+	hw_cmd_hca_cap_set_log_uar_page_sz(page, log_host_page - CXIB_LOG_UAR_SIZE);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_choose);
+
+/**
+ * cxib_log_uar_distance() - log2 of the distance of UAR pages in BAR 0
+ * @caps: capabilities of a configured device
+ */
+unsigned int cxib_log_uar_distance(const struct cxib_device_caps *caps)
+{
+	return CXIB_LOG_UAR_SIZE + (caps->uar_4k ? 0 : caps->log_uar_page_sz);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_log_uar_distance);
 
 static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca_cap *pages,
 			     struct cxib_device_caps *caps)
@@ -250,8 +273,9 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	if (err)
 		return err;
 	*wanted = *configured;
-	choose_general(wanted, maximum);
+	cxib_device_caps_choose(wanted, maximum, PAGE_SHIFT);
 	err = cxib_device_caps_decode(queue->dev, wanted, caps);
+	queue->bus->log_uar_distance = cxib_log_uar_distance(caps);
 	if (err || !memcmp(wanted, configured, sizeof(*wanted)))
 		return err;
 	return cxib_cmd_set_general_caps(queue, wanted);

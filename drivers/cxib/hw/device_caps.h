@@ -256,6 +256,9 @@ struct cxib_device_caps {
 	u32 memic_operations;
 };
 
+void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum,
+			     unsigned int log_host_page);
+unsigned int cxib_log_uar_distance(const struct cxib_device_caps *caps);
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps);

@@ -17,12 +17,12 @@
 #include "hw/bus.h"
 #include "hw/command_queue.h"
 #include "hw/commands_events.h"
+#include "hw/device.h"
 #include "hw/dispatch.h"
 #include "hw/eq.h"
 #include "hw/events.h"
 #include "hw/work_queue.h"
 
-#define LOG_UAR_SIZE	12
 #define DEVICE_PAGE	4096UL
 #define COUNTER_MASK	GENMASK(23, 0)
 
@@ -57,7 +57,7 @@ static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 {
 	lockdep_assert_held(&eq->lock);
 
-	cxib_bus_write(eq->bus, (eq->uar << LOG_UAR_SIZE) + doorbell,
+	cxib_bus_write(eq->bus, cxib_uar_offset(eq->bus, eq->uar) + doorbell,
 		       be32_to_cpu(hw_eq_doorbell_pack_00(eq->eqn,
 							  eq->cons_index & COUNTER_MASK)));
 }

@@ -4,7 +4,6 @@
 #include <linux/bitmap.h>
 #include <linux/cache.h>
 #include <linux/sched/task.h>
-#include <linux/sizes.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -60,7 +59,8 @@ void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
 		.max_srq_recv_wr = BIT(caps->log_max_srq_sz),
 		.num_ports = caps->num_ports,
 		.cqe_version = context->cqe_version,
-		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
+		.comp_mask = cxib_core_clock_is_mappable(PAGE_SIZE) ?
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET : 0,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
 		.clock_info_versions = has_clock ? BIT(MLX5_IB_CLOCK_INFO_V1) : 0,
 		/* The timer is at the start of a page of the init segment. */
@@ -105,11 +105,6 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
 	int err;
 
-	if (PAGE_SIZE != SZ_4K) {
-		ibdev_dbg(ib->device, "alloc ucontext: page size %lu not 4096: UARs would be shared\n",
-			  PAGE_SIZE);
-		return -EOPNOTSUPP;
-	}
 	if (udata->inlen < MIN_REQ_SIZE) {
 		ibdev_dbg(ib->device, "alloc ucontext: request length %zu below minimum %zu\n",
 			  udata->inlen, MIN_REQ_SIZE);

@@ -107,6 +107,8 @@ static int mmap_core_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	phys_addr_t address = address_in_bar(ib->device, HW_TIMER_OFFSET_INTERNAL_H);
 	int err = check_clock_vma(ib, vma);
 
+	if (!err && !cxib_core_clock_is_mappable(PAGE_SIZE))
+		return -EOPNOTSUPP;
 	return err ?: rdma_user_mmap_io(ib, vma, PHYS_PFN(address), PAGE_SIZE,
 					pgprot_noncached(vma->vm_page_prot), NULL);
 }

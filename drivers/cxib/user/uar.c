@@ -79,7 +79,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 		goto free_uar;
 	uar->mapping = (struct cxib_mmap_entry){
 		.kind = kind,
-		.address = (u64)uar->index << CXIB_LOG_UAR_SIZE,
+		.address = cxib_uar_offset(ibdev->hw->bus, uar->index),
 		.length = PAGE_SIZE,
 		.free = free_uar,
 	};
