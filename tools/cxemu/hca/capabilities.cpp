@@ -198,6 +198,10 @@ std::uint64_t Capabilities::uar_size() const {
     return smallest_uar_size << log;
 }
 
+std::uint32_t Capabilities::uars_in_host_page() const {
+    return current<"uar_4k">() != 0 ? 1U << current<"log_uar_page_sz">() : 1U;
+}
+
 const Capabilities::Page* Capabilities::find(CapabilityPage page) const {
     switch (page) {
     case CapabilityPage::general:
@@ -251,6 +255,9 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
     if (const auto taken = choice.take(layout_of(page), 0); !taken)
         return taken;
     target->current = choice.wanted;
+    // Only the device knows it, whatever was in the block.
+    hwtab::View<hwtab::cmd_hca_cap>{general_.current}.set<"num_of_uars_per_page">(
+        uars_in_host_page());
     return {};
 }
 

@@ -71,6 +71,8 @@ public:
     [[nodiscard]] std::uint64_t uar_size() const;
     /// Number of UAR pages in BAR 0, including those with other contents.
     [[nodiscard]] std::uint64_t uar_pages() const { return uar_end_ / uar_size(); }
+    /// UAR pages that ALLOC_UAR allocates at a time: those in a page of the host.
+    [[nodiscard]] std::uint32_t uars_in_host_page() const;
 
     /// The bytes of a page; the rest of the block in a command is zero.
     /// \return empty for an unsupported page

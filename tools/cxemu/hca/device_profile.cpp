@@ -114,7 +114,7 @@ constexpr std::array general{
     fixed("log_pg_sz", 12),
     fixed("bf", 1),
     fixed("log_bf_reg_size", 9),
-    fixed("num_of_uars_per_page", 1),
+    CapabilityValue{"num_of_uars_per_page", 1U << 16U, 1}, // follows from the next one
     CapabilityValue{"log_uar_page_sz", 16, 0},
     CapabilityValue{"cmdif_checksum", 3, 0},
     fixed("driver_version", 1),

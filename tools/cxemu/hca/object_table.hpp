@@ -115,10 +115,12 @@ enum class TableError : std::uint8_t {
     busy,    ///< other objects refer to it
 };
 
-/// Numbers of a table: first, ..., first + capacity - 1.
+/// Numbers of a table: first, first + step, ..., first + (capacity - 1) * step. The numbers between
+/// two of them stand for the object of the first one.
 struct NumberRange {
     std::uint32_t first = 0;
-    std::uint32_t capacity = 0;
+    std::uint32_t capacity = 0; ///< number of objects
+    std::uint32_t step = 1;
 };
 
 /// Interface common to all tables.
@@ -158,10 +160,15 @@ protected:
         next_ = range.first;
     }
 
+    /// The number that an object with \p number has been created with.
+    [[nodiscard]] std::uint32_t first_number(std::uint32_t number) const {
+        return number < range_.first ? number : number - (number - range_.first) % range_.step;
+    }
+
 private:
     void advance() {
-        ++next_;
-        if (next_ - range_.first >= range_.capacity)
+        next_ += range_.step;
+        if ((next_ - range_.first) / range_.step >= range_.capacity)
             next_ = range_.first;
     }
 
@@ -189,7 +196,7 @@ public:
 
     /// \return the object, or nullptr
     [[nodiscard]] T* find(std::uint32_t number) const {
-        const auto found = objects_.find(number);
+        const auto found = objects_.find(first_number(number));
         return found == objects_.end() ? nullptr : found->second.get();
     }
 
@@ -211,7 +218,7 @@ public:
     [[nodiscard]] std::expected<T*, TableError> find_owned(std::uint32_t number,
                                                            std::uint16_t uid) const {
         T* object = find(number);
-        if (object == nullptr)
+        if (object == nullptr || object->number() != number)
             return std::unexpected(TableError::unknown);
         const bool shared = object->uid() == shared_uid && uid == kernel_uid;
         if (object->uid() != uid && !shared)

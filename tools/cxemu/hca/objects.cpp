@@ -56,6 +56,14 @@ NumberRange event_queue_numbers(const Capabilities& capabilities) {
     return numbers;
 }
 
+/// A page of the host has UAR pages only of the software that has allocated them: software maps it.
+NumberRange uar_numbers(const Capabilities& capabilities) {
+    const std::uint32_t step = capabilities.uars_in_host_page();
+    const std::uint32_t first = std::max(first_uar, step);
+    const auto pages = static_cast<std::uint32_t>(capabilities.uar_pages());
+    return {first, pages > first ? (pages - first) / step : 0, step};
+}
+
 } // namespace
 
 std::string_view name_of(ObjectKind kind) {
@@ -109,9 +117,7 @@ NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
     case ObjectKind::protection_domain:
         return up_to(1, capabilities.current<"log_max_pd">());
     case ObjectKind::uar:
-        return {first_uar, static_cast<std::uint32_t>(capabilities.uar_pages() > first_uar
-                                                          ? capabilities.uar_pages() - first_uar
-                                                          : 0)};
+        return uar_numbers(capabilities);
     case ObjectKind::xrc_domain:
         return up_to(1, capabilities.current<"log_max_xrcd">());
     case ObjectKind::transport_domain:

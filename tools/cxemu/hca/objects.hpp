@@ -78,7 +78,8 @@ public:
     using Object::Object;
 };
 
-/// A UAR page in BAR 0; page n is at n * 4096.
+/// The UAR pages in a page of the host, usually one; page n is at n * Capabilities::uar_size() in
+/// BAR 0.
 class Uar final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::uar;

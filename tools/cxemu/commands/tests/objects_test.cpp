@@ -120,6 +120,25 @@ TEST_F(ObjectCommandsTest, UarsLimitedByBarSize) {
     EXPECT_EQ(small.execute<hwtab::cmd_alloc_uar>().status, CommandStatus::no_resources);
 }
 
+/// mlx5_core uses all UAR pages of its host page: alloc_uars_page() in Linux.
+TEST_F(ObjectCommandsTest, UarsOfHostPageAllocatedTogether) {
+    const auto current = host.hca.capabilities().bytes(CapabilityPage::general, false);
+    std::vector<std::byte> block(current.begin(), current.end());
+    const hwtab::View<hwtab::cmd_hca_cap> wanted{block};
+    wanted.set<"uar_4k">(1);
+    wanted.set<"log_uar_page_sz">(2); // 16 KiB
+    ASSERT_TRUE(host.hca.capabilities().set(CapabilityPage::general, block));
+    EXPECT_EQ(host.hca.capabilities().current<"num_of_uars_per_page">(), 4U);
+    const auto first = alloc_uar(0);
+    const auto second = alloc_uar(0);
+    EXPECT_EQ(first % 4, 0U);
+    EXPECT_EQ(second - first, 4U);
+    EXPECT_EQ(host.hca.objects().of<Uar>().find(first + 3),
+              host.hca.objects().of<Uar>().find(first));
+    EXPECT_EQ(dealloc_uar(first + 3, 0).syndrome, Syndrome::unknown_object);
+    EXPECT_EQ(dealloc_uar(first, 0).status, CommandStatus::ok);
+}
+
 TEST_F(ObjectCommandsTest, ForeignPdDeallocRefused) {
     const auto alice = create_uctx();
     const auto bob = create_uctx();

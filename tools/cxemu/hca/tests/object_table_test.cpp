@@ -21,6 +21,22 @@ TEST(ObjectTable, EveryNumberOfRangeGiven) {
     EXPECT_EQ(table.create(0).error(), TableError::full);
 }
 
+TEST(ObjectTable, NumbersBetweenStepsStandForObject) {
+    ObjectTable<Thing> table({.first = 8, .capacity = 2, .step = 4});
+    const Thing* first = *table.create(0);
+    const Thing* second = *table.create(0);
+    EXPECT_EQ(table.create(0).error(), TableError::full);
+    EXPECT_EQ(first->number(), 8U);
+    EXPECT_EQ(second->number(), 12U);
+    EXPECT_EQ(table.find(7), nullptr);
+    EXPECT_EQ(table.find(11), first);
+    EXPECT_EQ(table.find(15), second);
+    EXPECT_EQ(table.find(16), nullptr);
+    EXPECT_EQ(table.erase(11, 0).error(), TableError::unknown) << "only its own number ends it";
+    ASSERT_TRUE(table.erase(8, 0));
+    EXPECT_EQ((*table.create(0))->number(), 8U);
+}
+
 TEST(ObjectTable, NumberFreedReusedLast) {
     ObjectTable<Thing> table({.first = 0, .capacity = 4});
     (void)table.create(0);
