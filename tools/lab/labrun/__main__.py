@@ -25,7 +25,7 @@ def main():
     chosen.directory = directory if directory.startswith("/repo") else "/repo"
     chosen.terminal = _terminal_size()
     chosen.terminal_type = os.environ.get("TERM", "linux")
-    release = os.environ.get(f"LAB_RELEASE_{chosen.kernel.upper()}", "")
+    release = options.release(chosen.kernel)
     if not release:
         print(f"lab: the {chosen.kernel} kernel is not there: 'tools/lab/prepare --for {chosen.kernel}' prepares it", file=sys.stderr)
         return options.LAB_FAILED

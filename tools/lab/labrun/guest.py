@@ -86,7 +86,8 @@ class Guest:
         """Writes what the guest reads and starts its QEMU; the kernel boots."""
         self._write_orders(kernel["initramfs"])
         counter_khz = clock.counter_khz() if qemu.shares_counter(machine, self.options.qemu) else None
-        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz)
+        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz,
+                                          machine["processor"])
         self._launch(lambda ports: qemu.command_line(
             machine, kernel | {"arguments": arguments}, ports, sockets, self.options.shell), self.options.shell)
 

@@ -5,20 +5,23 @@ import hashlib
 import os
 import subprocess
 
-_COMPILER = ("gcc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-s", "-static", "-pthread")
+_COMPILERS = {"amd64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
+_OPTIONS = ("-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-s", "-static", "-pthread")
 
 
-def provide(source, cache):
-    """The program of a C file, from the cache directory or compiled now."""
-    key = hashlib.sha256(" ".join(_COMPILER).encode() + source.read_bytes()).hexdigest()[:16]
-    program = cache / f"{source.stem}-{key}"
+def provide(source, cache, processor="amd64"):
+    """The program of a C file for a processor, from the cache directory or compiled now."""
+    command = (_COMPILERS[processor], *_OPTIONS)
+    key = hashlib.sha256(" ".join(command).encode() + source.read_bytes()).hexdigest()[:16]
+    name = f"{source.stem}-{processor}"
+    program = cache / f"{name}-{key}"
     if not program.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        for old in cache.glob(f"{source.stem}-*"):
+        for old in cache.glob(f"{name}-*"):
             # What has a suffix is another run's, and not finished.
             if not old.suffix:
                 old.unlink(missing_ok=True)
         unfinished = program.with_suffix(f".{os.getpid()}")
-        subprocess.run([*_COMPILER, "-o", unfinished, source], check=True)
+        subprocess.run([*command, "-o", unfinished, source], check=True)
         unfinished.rename(program)
     return program

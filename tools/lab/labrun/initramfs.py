@@ -98,12 +98,12 @@ class Contents:
         path.write_bytes(gzip.compress(archive.bytes(), compresslevel=6))
 
 
-def provide(tree, release, init, cache, on_disk=False):
+def provide(tree, release, init, cache, on_disk=False, processor="amd64"):
     """The initial RAM disk for a kernel, from the cache directory or made now.
 
-    on_disk: the guest keeps what it changes on a disk.
+    on_disk: the guest keeps what it changes on a disk. processor: of the guest.
     """
-    program = guest_program.provide(init.parent / "lab_guest.c", cache)
+    program = guest_program.provide(init.parent / "lab_guest.c", cache, processor)
     contents = Contents(tree, release, init, {"lab-guest": program}, on_disk)
     image = cache / f"initramfs-{release}-{contents.digest()}"
     if not image.exists():

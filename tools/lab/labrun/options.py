@@ -10,7 +10,10 @@ from pathlib import Path
 LAB_FAILED = 125
 TIMED_OUT = 124
 
-KERNELS = ("stock", "debug", "backports", "oldstable")
+# Of this machine's processor: they are in the lab tree.
+NATIVE_KERNELS = ("stock", "debug", "backports", "oldstable")
+ARM64_KERNELS = ("arm64", "arm64-16k", "arm64-rt")
+KERNELS = NATIVE_KERNELS + ARM64_KERNELS
 EMULATOR = Path("/repo/build/cxemu/cxemu")
 
 _EPILOG = """\
@@ -67,7 +70,7 @@ def _parser():
     add("--boot-timeout", type=_count(1, 3600), metavar="S",
         help="limit until COMMAND starts, for each start of the kernel (default: 600/1200 s)")
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
-    add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
+    add("--cpus", type=_count(1, 64), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--nodes", type=_count(1, 4), default=1, metavar="N",
         help="NUMA nodes that share memory and processors of a guest; the HCAs are on the last one (default: 1)")
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
@@ -78,7 +81,7 @@ def _parser():
         help="how: by a reset of the machine, or by the kernel, which shuts devices down before (default: reset)")
     add("--boot", action="store_true",
         help="boot the guest: usually it is resumed from a snapshot (CXIB_LAB_BOOT=1 in the environment does the same)")
-    add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu)")
+    add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu, smmuv3)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression; with (?s) over several lines); "
              "may be repeated")
@@ -106,12 +109,21 @@ def _check(parser, options):
         parser.error("--shell is for one guest, --vms is " + str(options.vms))
     if options.kmemleak and options.kernel != "debug":
         parser.error("--kmemleak needs --kernel debug: the stock kernel has no kmemleak")
+    if options.kernel in ARM64_KERNELS and options.nodes > 1:
+        parser.error(f"--nodes {options.nodes}: guests with arm64 processors have one")
+    if options.kernel in ARM64_KERNELS and options.shell:
+        parser.error("--shell: guests with arm64 processors have no second serial line")
     if options.nodes > options.cpus:
         parser.error(f"--nodes {options.nodes} needs as many processors, --cpus is {options.cpus}")
     if options.sm and not options.hcas:
         parser.error("--sm needs at least one HCA (--hcas)")
     if options.sm and options.driver == "none":
         parser.error("--sm needs a driver (--driver mlx5 or cxib)")
+
+
+def release(kernel):
+    """The release (uname -r) of a kernel of the lab, from tools/lab/run; empty where it is not there."""
+    return os.environ.get(f"LAB_RELEASE_{kernel.upper().replace('-', '_')}", "")
 
 
 def parse(arguments):

@@ -8,13 +8,19 @@ import subprocess
 from pathlib import Path
 
 BINARY = "qemu-system-x86_64"
+_ARM64_BINARY = "qemu-system-aarch64"
 
+_QUIET_KERNEL = "panic=-1 kunit.enable=1 nokaslr mitigations=off"
 _QUIET_MACHINE = (
-    "panic=-1 kunit.enable=1 nokaslr mitigations=off no_timer_check tsc=reliable apparmor=0 audit=0 "
+    "apparmor=0 audit=0 "
     # The processors are emulated and shared: what takes long is not stuck.
     "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
     "sysctl.kernel.hung_task_timeout_secs=240 workqueue.watchdog_thresh=120"
 )
+_START = {
+    "amd64": f"console=ttyS0 {_QUIET_KERNEL} no_timer_check tsc=reliable {_QUIET_MACHINE}",
+    "arm64": f"console=ttyAMA0 {_QUIET_KERNEL} {_QUIET_MACHINE}",
+}
 
 # QEMU emulates "rep movsb" and "rep stosb" byte by byte. Without the CPUID flags that call them fast, the kernel copies
 # and clears words in a loop, which takes a tenth of the time for a page.
@@ -38,9 +44,13 @@ def _qemu_starts_with_kvm():
     return probe.returncode == 0
 
 
-def accelerator():
-    """"kvm" where the processor virtualizes and a guest can be made, else "tcg"; CXIB_LAB_ACCEL decides before."""
+def accelerator(processor="amd64"):
+    """"kvm" where the processor virtualizes and a guest can be made, else "tcg"; CXIB_LAB_ACCEL decides before. A
+    processor that is not this machine's is emulated.
+    """
     chosen = os.environ.get("CXIB_LAB_ACCEL", "")
+    if processor != "amd64":
+        return "tcg"
     if chosen in ("kvm", "tcg"):
         return chosen
     usable = os.access("/dev/kvm", os.R_OK | os.W_OK) and _processor_virtualizes() and _qemu_starts_with_kvm()
@@ -49,21 +59,21 @@ def accelerator():
 
 def shares_counter(machine, more):
     """Whether the guest's time stamp counter is that of the host; more: further arguments for QEMU."""
-    return machine["accelerator"] == "tcg" and "-icount" not in more
+    return machine["processor"] == "amd64" and machine["accelerator"] == "tcg" and "-icount" not in more
 
 
-def kernel_arguments(directory, extra, iommu=False, counter_khz=None):
+def kernel_arguments(directory, extra, iommu=False, counter_khz=None, processor="amd64"):
     """The kernel's command line; directory is the guest's, where its scripts find what to do.
 
     No directory: the guest is for a snapshot, it learns its directory when it is resumed.
     counter_khz: of the time stamp counter, where the kernel need not find that out.
     """
-    words = ["console=ttyS0", _QUIET_MACHINE, f"lab.directory={directory}" if directory else "lab.snapshot"]
+    words = [_START[processor], f"lab.directory={directory}" if directory else "lab.snapshot"]
     if counter_khz:
         words += [f"tsc_early_khz={counter_khz}"]
     if iommu:
         # Strict: what the driver has unmapped is out of the device's reach at once.
-        words += ["intel_iommu=on", "iommu.strict=1"]
+        words += ["iommu.strict=1"] if processor == "arm64" else ["intel_iommu=on", "iommu.strict=1"]
     return " ".join([*words, extra]).strip()
 
 
@@ -126,10 +136,20 @@ def hca(index, socket):
     }
 
 
+def _board(machine):
+    """The program, the board and its processors."""
+    if machine["processor"] == "arm64":
+        # Message interrupts take the third version of the controller. The kernel signs return addresses; emulating the
+        # cipher that processors usually have for that takes most of the time.
+        board = "virt,gic-version=3" + (",iommu=smmuv3" if machine["iommu"] else "")
+        return [_ARM64_BINARY, "-accel", "tcg", "-machine", board, "-cpu", "max,pauth-impdef=on"]
+    return [BINARY, "-accel", machine["accelerator"], "-machine", "q35,vmport=off",
+            "-cpu", f"{_PROCESSOR[machine['accelerator']]},la57=off"]
+
+
 def _base(machine, kernel, ports):
     words = [
-        BINARY, "-accel", machine["accelerator"], "-machine", "q35,vmport=off",
-        "-cpu", f"{_PROCESSOR[machine['accelerator']]},la57=off", "-m", f"{machine['memory']}M",
+        *_board(machine), "-m", f"{machine['memory']}M",
         *_memory(machine["memory"], machine["nodes"]), *_processors(machine["cpus"], machine["nodes"]),
         "-nodefaults", "-no-user-config", "-display", "none",
         "-kernel", str(kernel["image"]), "-initrd", str(kernel["initramfs"]), "-append", kernel["arguments"],
@@ -137,7 +157,7 @@ def _base(machine, kernel, ports):
     ]
     if not machine["reboots"]:
         words += ["-no-reboot"]
-    if machine["iommu"]:
+    if machine["iommu"] and machine["processor"] == "amd64":
         # Devices that come before it would not be behind it.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
     words += ["-device", "virtio-serial-pci"]
@@ -159,7 +179,7 @@ def _terminal(interactive):
 def command_line(machine, kernel, ports, sockets, interactive):
     """The words that start QEMU with a guest that boots.
 
-    machine: accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to
+    machine: processor, accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to
     descriptor, with "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is
     the terminal.
     """

@@ -13,14 +13,14 @@ from pathlib import Path
 from . import initramfs, making, qemu, reports, rundir
 from .emulator import Emulator, EmulatorError
 from .guest import Guest, SnapshotError, Stage
-from .options import KERNELS, LAB_FAILED, TIMED_OUT
+from .options import ARM64_KERNELS, LAB_FAILED, NATIVE_KERNELS, TIMED_OUT, release
 
 LOGS = Path("/repo/build/lab")
 TREE = Path("/run/lab/tree")
 # Kernel and modules of the guests: below the tree in a directory of their own where a test boots an update.
 BOOT = TREE / os.environ.get("LAB_GUEST_BOOT", "")
 INIT = Path("/repo/tools/lab/guest/init")
-RELEASES = [release for release in (os.environ.get(f"LAB_RELEASE_{kernel.upper()}") for kernel in KERNELS) if release]
+RELEASES = [each for each in map(release, NATIVE_KERNELS) if each]
 _SHOWN_REPORTS = 3
 _SHOWN_LINES = 40
 
@@ -76,8 +76,9 @@ class Session:
 
     def _start(self):
         options = self.options
-        machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
-                   "iommu": options.iommu, "reboots": options.reboots, "nodes": options.nodes}
+        processor = "arm64" if options.kernel in ARM64_KERNELS else "amd64"
+        machine = {"processor": processor, "accelerator": qemu.accelerator(processor), "cpus": options.cpus,
+                   "memory": options.memory, "iommu": options.iommu, "reboots": options.reboots, "nodes": options.nodes}
         self._say_verbose(f"{machine['accelerator']}, kernel {self.release}, logs in {rundir.shown(self.directory)}")
         if not self._resume_all(machine):
             self._boot_all(machine)
@@ -85,7 +86,8 @@ class Session:
     def _boot_all(self, machine):
         kernel = {
             "image": BOOT / f"boot/vmlinuz-{self.release}",
-            "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in self.options.append),
+            "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in self.options.append,
+                                           machine["processor"]),
         }
         for guest, sockets in self._new_guests():
             guest.boot(machine, kernel, sockets)

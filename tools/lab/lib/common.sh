@@ -3,6 +3,8 @@
 # shellcheck shell=bash disable=SC2034
 
 lab_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+# shellcheck source=tools/lab/lib/layer.sh
+. "$lab_dir/lib/layer.sh"
 repo=$(cd "$lab_dir/../.." && pwd -P)
 cache=${CXIB_LAB_CACHE:-/var/cache/cxib-lab}
 
@@ -53,8 +55,28 @@ other_suite() { # KERNEL
 	esac
 }
 
+# Kernels for another processor: guests with them have a tree of their own.
+is_arm64() { # KERNEL
+	arm64_flavour "$1" > /dev/null
+}
+
+# Prints which of Debian's kernels for arm64 is meant; fails for all others.
+arm64_flavour() { # KERNEL
+	case $1 in
+	arm64 | arm64-16k) echo "$1" ;;
+	arm64-rt) echo rt-arm64 ;;
+	*) return 1 ;;
+	esac
+}
+
 is_kernel() { # NAME
-	[ "$1" = stock ] || [ "$1" = debug ] || other_suite "$1" > /dev/null
+	[ "$1" = stock ] || [ "$1" = debug ] || other_suite "$1" > /dev/null || is_arm64 "$1"
+}
+
+# Sets: arm64 (directory with the tree of arm64 guests), layer (what runs and compiles for them, over the lab's tree)
+locate_arm64() {
+	locate_layer arm64 tools/lab/arm64/packages.tools tools/lab/arm64/packages.backports
+	arm64=$cache/arm64-tree-$(cd "$lab_dir/arm64" && cat packages.guest unpack - <<< "$layer" | sha256sum | cut -c1-12)
 }
 
 # Prints the release (uname -r) of a kernel of the lab; fails where it is not in the tree.
@@ -63,6 +85,7 @@ kernel_release() { # KERNEL
 	case $1 in
 	stock) cat "$lab/stock-release" 2> /dev/null ;;
 	debug) hash=$(kernel_hash) && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
+	arm64*) (locate_arm64 && cat "$arm64/release-of-$1" 2> /dev/null) ;;
 	*) cat "$lab/release-of-$1" 2> /dev/null ;;
 	esac
 }

@@ -188,6 +188,25 @@ step_other() {
 	mv "$tree/var/tmp/release-of-$kernel" "$lab/release-of-$kernel"
 }
 
+step_arm64_done() {
+	kernel_release "$kernel" > /dev/null
+}
+
+# The tree of arm64 guests, with a kernel.
+step_arm64() {
+	prepare_layer arm64 tools/lab/arm64/packages.tools tools/lab/arm64/packages.backports
+	locate_arm64
+	mkdir -p "$arm64"
+	if [ ! -d "$arm64/tree" ]; then
+		rm -rf "$arm64/tree.partial"
+		mkdir "$arm64/tree.partial"
+		in_layer --bind "$arm64/tree.partial" /media tools/lab/arm64/unpack tree tools/lab/arm64/packages.guest
+		mv "$arm64/tree.partial" "$arm64/tree"
+	fi
+	in_layer --bind "$arm64/tree" /media tools/lab/arm64/unpack kernel "$(arm64_flavour "$kernel")" /var/tmp/release
+	mv "$layer/upper/var/tmp/release" "$arm64/release-of-$kernel"
+}
+
 # Removes the debug kernels that the present recipe does not use from the tree.
 remove_other_kernels() {
 	local release kept

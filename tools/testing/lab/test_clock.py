@@ -19,9 +19,10 @@ class Counter(unittest.TestCase):
         self.assertNotIn("tsc_early_khz", qemu.kernel_arguments("/directory", ""))
 
     def test_tcg_shares_counter_of_host(self):
-        self.assertTrue(qemu.shares_counter({"accelerator": "tcg"}, "-device bochs-display"))
-        self.assertFalse(qemu.shares_counter({"accelerator": "tcg"}, "-icount shift=0"))
-        self.assertFalse(qemu.shares_counter({"accelerator": "kvm"}, ""))
+        self.assertTrue(qemu.shares_counter({"processor": "amd64", "accelerator": "tcg"}, "-device bochs-display"))
+        self.assertFalse(qemu.shares_counter({"processor": "amd64", "accelerator": "tcg"}, "-icount shift=0"))
+        self.assertFalse(qemu.shares_counter({"processor": "amd64", "accelerator": "kvm"}, ""))
+        self.assertFalse(qemu.shares_counter({"processor": "arm64", "accelerator": "tcg"}, ""))
 
 
 if __name__ == "__main__":

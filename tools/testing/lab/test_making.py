@@ -88,7 +88,7 @@ class Key(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def key(self, release="1", releases=("1",), machine=None, **changes):
-        usual = {"accelerator": "tcg", "cpus": 2, "memory": 2048, "iommu": False, "reboots": 0, "nodes": 1}
+        usual = {"processor": "amd64", "accelerator": "tcg", "cpus": 2, "memory": 2048, "iommu": False, "reboots": 0, "nodes": 1}
         maker = making.Maker(options(**changes), usual | (machine or {}), self.tree, releases, release, Path("/init"),
                              Path("/cache"))
         return maker.key

@@ -76,6 +76,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual("true", self.parse("--shell", "--", "true")[0].command)
         self.assertEqual("", self.parse("--shell")[0].command)
 
+    def test_arm64_guest_has_no_shell_and_one_node(self):
+        self.assertIn("--shell", self.refuse("--kernel", "arm64", "--shell"))
+        self.assertIn("--nodes 2", self.refuse("--kernel", "arm64-16k", "--nodes", "2", "--", "true"))
+        self.assertEqual("arm64-16k", self.parse("--kernel", "arm64-16k", "--", "true")[0].kernel)
+
 
 if __name__ == "__main__":
     unittest.main()
