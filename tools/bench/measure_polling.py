@@ -25,7 +25,7 @@ SAMPLES = 101
 HOG_LIMIT_US = 10000
 """The default of workqueue.cpu_intensive_thresh_us: work items that run longer are reported."""
 HOG_SECONDS = 60
-PREEMPTION = pathlib.Path("/sys/kernel/debug/sched/preempt")
+SCHEDULER = pathlib.Path("/sys/kernel/debug/sched")
 TRACING = pathlib.Path("/sys/kernel/tracing")
 TRIGGERS = {
     "workqueue/workqueue_execute_start": "hist:keys=work:begin=common_timestamp.usecs",
@@ -38,12 +38,26 @@ TRIGGERS = {
 
 def preemption() -> str:
     """The kernel's choice, which it prints in parentheses."""
-    found = re.search(r"\((\w+)\)", PREEMPTION.read_text())
+    found = re.search(r"\((\w+)\)", (SCHEDULER / "preempt").read_text())
     return found[1] if found else "fixed"
 
 
+@contextlib.contextmanager
+def without_fair_server() -> Iterator[None]:
+    """The scheduler starts a timer of this server when a processor gets its first task: at some wake-ups of a task, not at others."""
+    before = {path: path.read_text() for path in SCHEDULER.glob("fair_server/cpu*/runtime")}
+    for path in before:
+        path.write_text("0")
+    try:
+        yield
+    finally:
+        for path, runtime in before.items():
+            path.write_text(runtime)
+
+
 def measure(context: str, seconds: int) -> dict:
-    found = {"alone": bench_polling.alone(context, SAMPLES)}
+    with without_fair_server():
+        found = {"alone": bench_polling.alone(context, SAMPLES)}
     for name, costs in (("equal", EQUAL_US), ("mixed", MIXED_US)):
         found[name] = bench_polling.load(context, costs, period_us=PERIOD_US, seconds=seconds)
     return found
@@ -76,11 +90,12 @@ def main() -> int:
     for context in bench_polling.contexts():
         print(context, flush=True)
         results["contexts"][context] = measure(context, int(seconds))
+        pathlib.Path(output).write_text(json.dumps(results) + "\n")
     for context in ("core-workqueue", "cxib-workqueue"):
         print(f"{context}, work items", flush=True)
         results["hogged"][context] = long_work_items(context)
+        pathlib.Path(output).write_text(json.dumps(results) + "\n")
     subprocess.run(["rmmod", "bench_polling"], check=True)
-    pathlib.Path(output).write_text(json.dumps(results) + "\n")
     return 0
 
 

@@ -442,7 +442,9 @@ def publish_polling(results: dict, pages: pathlib.Path) -> None:
         .. image:: polling.svg
 
         Instructions from the interrupt to done() when the CQ is alone on the vector, and the processor idle
-        with a tick that goes on (``nohz=off``); the median of {len(next(iter(contexts.values()))["alone"])} completions:
+        with a tick that goes on (``nohz=off``); the median of {len(next(iter(contexts.values()))["alone"])} completions. The
+        scheduler's server of normal tasks (``fair_server``) is off meanwhile: its timer adds 600 or 1,700 instructions to
+        some wake-ups of threads and work items, of cxib or not:
 
         @ALONE@
 

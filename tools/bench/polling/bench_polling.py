@@ -33,8 +33,8 @@ def load(context: str, costs_us: list[int], **settings: int) -> dict:
     """What hogs whose done() has these costs leave to each other and to a CQ that is mostly idle.
 
     `hogs`: cost_us, posted and completed of each; `windows`: by second, completions of each hog until then;
-    `longest_hold_ns`: how long done() of one hog ran in a row; `idle`: posted, completed and delayed; `latencies_ns`:
-    how long each completion of that waited.
+    `longest_hold_ns`: how long done() of one hog ran in a row; `idle`: posted, completed and delayed, and
+    interrupts that reported completions; `latencies_ns`: how long each completion of that waited.
     """
     found: dict = {"hogs": [], "windows": [], "idle": {}, "latencies_ns": []}
     for name, *words in measure("load", context=context, hogs=",".join(map(str, costs_us)), **settings):

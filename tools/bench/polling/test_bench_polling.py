@@ -33,6 +33,8 @@ class BenchPolling(unittest.TestCase):
                 self.assertGreaterEqual(found["idle"]["completed"], 1)
                 self.assertEqual(found["idle"]["completed"], found["idle"]["posted"])
                 self.assertEqual(found["idle"]["completed"], len(found["latencies_ns"]))
+                # The CQ is armed when its first WR is posted.
+                self.assertGreaterEqual(found["idle"]["reports"], 1)
 
     def test_load_without_hogs_completes_idle_cq(self) -> None:
         for context in bench_polling.contexts():

@@ -66,12 +66,12 @@ static int sample_all(struct alone *alone, u32 samples)
 	u32 i;
 	int err;
 
-	err = polling_watch_interrupts(on_interrupt, alone);
+	err = polling_watch("irq_handler_entry", on_interrupt, alone);
 	if (err)
 		return err;
 	for (i = 0; i < samples && !err; i++)
 		err = sample(alone);
-	polling_ignore_interrupts(on_interrupt, alone);
+	polling_ignore("irq_handler_entry", on_interrupt, alone);
 	return err;
 }
 

@@ -7,6 +7,8 @@
  * A completion of the idle CQ waits from the interrupt that reports it; one that needs no interrupt,
  * because an earlier one of the CQ waits still, from when a hog or the timer sees its CQE. What the
  * device does between posting and interrupt is not in it: an emulated one has to wait for a processor.
+ * An interrupt may come for another CQ while the CQE is there already, and its event is held back by
+ * moderation.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -16,6 +18,8 @@
 #include <linux/vmalloc.h>
 
 #include "polling.h"
+
+struct cxib_cq;
 
 #define CALIBRATION_LOOPS	1000000
 #define WINDOW_MS		1000
@@ -53,6 +57,9 @@ struct hog {
  * @delayed: times when all WRs that fit were outstanding
  * @latencies_ns: of each WR: when its completion began to wait, then the time from there to done()
  * @noted: WRs whose completions have begun to wait; protected by disabling interrupts
+ * @interrupted_ns: when the last interrupt began
+ * @is_reported: that interrupt has brought an event of the idle CQ
+ * @reports: number of such interrupts
  * @completed: number of @latencies_ns
  * @room: for so many
  * @holder: hog whose done() has run last
@@ -78,6 +85,9 @@ struct load {
 	u32 delayed;
 	u64 *latencies_ns;
 	u32 noted;
+	u64 interrupted_ns;
+	bool is_reported;
+	u32 reports;
 	u32 completed;
 	u32 room;
 	struct hog *holder;
@@ -135,8 +145,8 @@ static void note_progress(struct load *load, u64 completed, u32 enough)
 		complete(&load->ended);
 }
 
-/* Completions that are in the ring of the idle CQ begin to wait now. */
-static void note_waiting(struct load *load)
+/* Completions that are in the ring of the idle CQ have begun to wait. */
+static void note_waiting(struct load *load, u64 since_ns)
 {
 	struct ib_cq *cq = load->idle.cq;
 	unsigned long flags;
@@ -145,20 +155,63 @@ static void note_waiting(struct load *load)
 	local_irq_save(flags);
 	visible = cq->device->ops.peek_cq(cq, IDLE_DEPTH);
 	while (visible > 0 && load->noted < load->completed + visible)
-		load->latencies_ns[load->noted++] = ktime_get_ns();
+		load->latencies_ns[load->noted++] = since_ns;
 	local_irq_restore(flags);
 }
 
 static void on_interrupt(void *data, int irq, struct irqaction *action)
 {
-	note_waiting(data);
+	struct load *load = data;
+
+	load->interrupted_ns = ktime_get_ns();
+	load->is_reported = false;
 }
+
+/* The scheduler of the idle CQ is locked: the CQ must not be looked at here. */
+static void on_event(struct load *load, const void *cq)
+{
+	if (cq == load->idle.cq)
+		load->is_reported = true;
+}
+
+static void on_core_event(void *data, struct ib_cq *cq)
+{
+	on_event(data, cq);
+}
+
+/* A CQ of a driver begins with that of the RDMA core. */
+static void on_cxib_event(void *data, const struct cxib_cq *cq)
+{
+	on_event(data, cq);
+}
+
+static void on_interrupt_end(void *data, int irq, struct irqaction *action, int result)
+{
+	struct load *load = data;
+
+	if (!load->is_reported)
+		return;
+	load->is_reported = false;
+	load->reports++;
+	note_waiting(load, load->interrupted_ns);
+}
+
+/* What is seen of the idle CQ by tracepoint. One of the two events comes. */
+static const struct {
+	const char *name;
+	void *probe;
+} watched[] = {
+	{ "irq_handler_entry", on_interrupt },
+	{ "irq_handler_exit", on_interrupt_end },
+	{ "cq_schedule", on_core_event },
+	{ "cq_queue", on_cxib_event },
+};
 
 /* An armed CQ has an interrupt to come; one whose completions wait has none. */
 static void note_without_interrupt(struct load *load)
 {
 	if (READ_ONCE(load->noted) > READ_ONCE(load->completed))
-		note_waiting(load);
+		note_waiting(load, ktime_get_ns());
 }
 
 static void note_holder(struct hog *hog, u64 start)
@@ -353,12 +406,18 @@ static int run(struct load *load)
 
 static int run_watched(struct load *load)
 {
-	int err = polling_watch_interrupts(on_interrupt, load);
+	unsigned int count;
+	int err = 0;
 
-	if (err)
-		return err;
-	err = run(load);
-	polling_ignore_interrupts(on_interrupt, load);
+	for (count = 0; count < ARRAY_SIZE(watched); count++) {
+		err = polling_watch(watched[count].name, watched[count].probe, load);
+		if (err)
+			break;
+	}
+	if (!err)
+		err = run(load);
+	while (count--)
+		polling_ignore(watched[count].name, watched[count].probe, load);
 	return err;
 }
 
@@ -374,8 +433,8 @@ static void report(const struct load *load)
 			polling_say("window %u hog %u completed %llu", window, i,
 				    load->windows[window][i]);
 	polling_say("longest_hold_ns %llu", load->longest_hold_ns);
-	polling_say("idle posted %u completed %u delayed %u", load->posted, load->completed,
-		    load->delayed);
+	polling_say("idle posted %u completed %u delayed %u reports %u", load->posted,
+		    load->completed, load->delayed, load->reports);
 	for (i = 0; i < load->completed; i++)
 		polling_say("latency_ns %llu", load->latencies_ns[i]);
 }

@@ -10,8 +10,6 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-struct irqaction;
-
 #define POLLING_MAX_HOGS	16
 #define POLLING_MAX_SECONDS	120
 #define POLLING_PORT		1
@@ -81,11 +79,9 @@ int polling_endpoint_post(struct polling_endpoint *endpoint);
 /* main.c */
 __printf(1, 2) void polling_say(const char *format, ...);
 
-/* interrupts.c */
-typedef void polling_interrupt_probe(void *data, int irq, struct irqaction *action);
-
-int polling_watch_interrupts(polling_interrupt_probe *probe, void *data);
-void polling_ignore_interrupts(polling_interrupt_probe *probe, void *data);
+/* tracepoints.c */
+int polling_watch(const char *name, void *probe, void *data);
+void polling_ignore(const char *name, void *probe, void *data);
 
 /* load.c, alone.c */
 int polling_measure_load(struct ib_pd *pd, const struct polling_settings *settings);
