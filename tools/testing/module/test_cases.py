@@ -75,6 +75,9 @@ class XrcRegistrations(Programs):
     def test_registration_of_forked_process_ends_with_last_close(self) -> None:
         self.check("xrc_registration", "forked")
 
+    def test_registration_of_imported_device_ends_with_last_close(self) -> None:
+        self.check("xrc_registration", "imported")
+
     def test_exec_ends_registration(self) -> None:
         self.check("xrc_registration", "executed")
 

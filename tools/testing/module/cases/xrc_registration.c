@@ -5,6 +5,8 @@
  */
 #include "xrc_registration.h"
 
+#include <sys/pidfd.h>
+
 #define DOMAIN		"/tmp/xrc_domain"
 #define OTHER_DOMAIN	"/tmp/xrc_other_domain"
 #define PEERS		3
@@ -28,6 +30,8 @@ enum order {
 	PENDING,	/* whether there is an event */
 	CLOSE_EVENTS,	/* closes its file of asynchronous events */
 	FORK,		/* leaves the device open in a child that does nothing */
+	DEVICE_FILE,	/* returns its descriptor of the device */
+	DOMAIN_HANDLE,	/* returns the kernel's number of the domain */
 	EXECUTE,	/* another program, without an answer */
 };
 
@@ -188,6 +192,8 @@ static int64_t obey(struct receiver *receiver, struct message message)
 	case PENDING: return is_pending(receiver, 0);
 	case CLOSE_EVENTS: return close(receiver->context->async_fd);
 	case FORK: return leave_to_child();
+	case DEVICE_FILE: return file;
+	case DOMAIN_HANDLE: return handle_of(receiver->domain);
 	case EXECUTE: return execlp("sleep", "sleep", "600", NULL);
 	}
 	fail("no such order: %d", message.order);
@@ -237,6 +243,12 @@ static int64_t tell(const struct peer *peer, enum order order, int64_t value)
 	if (got_ != (int64_t)(wanted)) \
 		fail("%s:%d: %s gives %lld, %lld was expected", __FILE__, __LINE__, #order, (long long)got_, \
 		     (long long)(wanted)); \
+} while (0)
+
+#define REFUSED(call, wanted) do { \
+	int got_ = call; \
+	if (got_ != (wanted)) \
+		fail("%s:%d: %s: %s, %s was expected", __FILE__, __LINE__, #call, strerror(got_), strerror(wanted)); \
 } while (0)
 
 static void end_peer(struct peer *peer)
@@ -558,6 +570,33 @@ static void forked(void)
 	pass("a registration belongs to the open file");
 }
 
+/* This process gets the open file of a peer, which ends: there is still one registration of that file. */
+static void imported(void)
+{
+	struct scene scene = {};
+	const struct peer *peer = &scene.peers[0];
+	struct ibv_context *context;
+	int pidfd, file;
+	uint32_t domain;
+
+	set_scene(&scene, 1);
+	EXPECT(peer, DESTROY, 0, 0);
+	domain = tell(peer, DOMAIN_HANDLE, 0);
+	pidfd = pidfd_open(peer->pid, 0);
+	file = pidfd_getfd(pidfd, tell(peer, DEVICE_FILE, 0), 0);
+	if (file < 0)
+		fail("the peer's file: %s", strerror(errno));
+	close(pidfd);
+	context = NEED(ibv_import_device(file));
+	end_peer(&scene.peers[0]);
+	expect_handles(scene.qpn, 1, 0);
+	expect_delivery(&scene.sender, &scene.peers[1], scene.srqs[1], 1);
+	REFUSED(register_qp(file, domain, scene.qpn, context->async_fd), EEXIST);
+	MUST(ibv_close_device(context));
+	expect_gone(scene.qpn);
+	pass("a registration ends with the last close of the file");
+}
+
 /* The peer stays, its open files do not. */
 static void executed(void)
 {
@@ -618,12 +657,6 @@ static struct objects make_objects(void)
 	made.events = made.context->async_fd;
 	return made;
 }
-
-#define REFUSED(call, wanted) do { \
-	int got_ = call; \
-	if (got_ != (wanted)) \
-		fail("%s:%d: %s: %s, %s was expected", __FILE__, __LINE__, #call, strerror(got_), strerror(wanted)); \
-} while (0)
 
 /* A registration whose attribute ODD has another length, or is left out (length 0) or there twice (negative). */
 static int register_oddly(const struct objects *objects, int odd, int length)
@@ -914,6 +947,7 @@ static const struct {
 	{ "events", events },
 	{ "events-of-creator", events_of_creator },
 	{ "forked", forked },
+	{ "imported", imported },
 	{ "executed", executed },
 	{ "closed-events", closed_events },
 	{ "bad-requests", bad_requests },
