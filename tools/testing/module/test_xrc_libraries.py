@@ -335,6 +335,16 @@ class Library(WithAgents):
                 self.assertEqual(agent.refusal(*call), "EINVAL")
         self.assertIn(qpn, target_qps())
 
+    def test_domain_unknown_to_kernel_refused(self) -> None:
+        agent = self.member()
+        qpn = int(agent("create", 0))
+        for kind in ("unknown", "pd"):
+            agent("forged-domain", 1, 0, kind)
+            for call in (("create", 1), ("register", 1, qpn), ("unregister", 1, qpn), ("init", 1, qpn), ("query", 1, qpn)):
+                with self.subTest(kind=kind, call=call):
+                    self.assertEqual(agent.refusal(*call), "EINVAL")
+        self.assertEqual(target_qps(), {qpn})
+
     def test_domain_with_registrations_stays_open(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))

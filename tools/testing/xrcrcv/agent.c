@@ -297,6 +297,25 @@ static void do_close(void)
 	result(error);
 }
 
+/*
+ * forged-domain SLOT DOMAIN KIND: like DOMAIN, but with a handle that the kernel has for none ("unknown") or for a PD
+ * ("pd"). Handles of all kinds of objects are numbers of one sequence.
+ */
+static void do_forged_domain(void)
+{
+	/* struct verbs_xrcd of libibverbs */
+	static struct {
+		struct ibv_xrcd xrcd;
+		uint32_t comp_mask, handle;
+	} forged[SLOTS];
+	const unsigned int slot = number(1);
+
+	memcpy(&forged[slot], device->domains[number(2)], sizeof(*forged));
+	forged[slot].handle = !strcmp(word(3), "pd") ? device->pd->handle : 0x7fffffff;
+	device->domains[slot] = &forged[slot].xrcd;
+	ok("0");
+}
+
 /* srq SLOT DOMAIN: creates an SRQ and posts receive WRs; returns its number. */
 static void do_srq(void)
 {
@@ -713,6 +732,7 @@ static const struct command {
 	void (*function)(void);
 } commands[] = {
 	{ "device", do_device }, { "select", do_select }, { "domain", do_domain }, { "close", do_close },
+	{ "forged-domain", do_forged_domain },
 	{ "srq", do_srq }, { "destroy-srq", do_destroy_srq }, { "create", do_create }, { "register", do_register },
 	{ "unregister", do_unregister }, { "init", do_init }, { "rtr", do_rtr }, { "modify", do_modify },
 	{ "query", do_query }, { "null", do_null }, { "open-qp", do_open_qp },
