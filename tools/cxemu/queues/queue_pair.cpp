@@ -254,7 +254,6 @@ void QueuePair::check_head(std::span<const std::byte> entry) {
 
 std::optional<SendWqe> QueuePair::next_send() {
     held_back_ = false;
-    check_changes(false);
     drain_after_signature_error();
     while (can_send() && send_queue_.waiting() != 0) {
         auto request = decode_next();
@@ -271,6 +270,8 @@ std::optional<SendWqe> QueuePair::next_send() {
             skip_undecodable(request.error());
             return std::nullopt;
         }
+        if (context().get<"drain_sigerr">() != 0 && send_queue_.next_changed(queues_.hca().dma()))
+            report_change(send_queue_.next());
         ++queues_.counters().sends_executed;
         if (check::Envelope* envelope = queues_.hca().envelope())
             record_send(*envelope, service(), request->bytes);
@@ -425,6 +426,7 @@ bool QueuePair::response_fits_scatter_to_cqe(const SendWqe& request, std::uint64
 void QueuePair::drain_sends() {
     if (state() != QueuePairState::ready_to_send)
         return;
+    check_changes(false); // of WQEs that wait; those that start are checked one by one
     const QueuePairState from = state();
     set_state(QueuePairState::send_queue_draining);
     queues_.notify(*this, from);
@@ -590,14 +592,15 @@ bool QueuePair::may_start_after_error(const SendWqe& request) const {
 
 /// Software cancels the WQEs of a QP that signature errors stop, and may do so only then.
 void QueuePair::check_changes(bool may_cancel) {
-    if (context().get<"drain_sigerr">() == 0 || !send_queue_.exists() ||
-        state() == QueuePairState::send_queue_draining)
-        return;
-    if (state() == QueuePairState::send_queue_drained && !may_cancel)
+    if (context().get<"drain_sigerr">() == 0 || !send_queue_.exists())
         return;
     if (const auto index = send_queue_.changed(queues_.hca().dma(), may_cancel))
-        queues_.hca().violation(rules::send_entry_changed, "queue pair {:#x}, entry {:#x}",
-                                number(), *index);
+        report_change(*index);
+}
+
+void QueuePair::report_change(std::uint16_t index) {
+    queues_.hca().violation(rules::send_entry_changed, "queue pair {:#x}, entry {:#x}", number(),
+                            index);
 }
 
 // --- Receives ------------------------------------------------------------------------------------

@@ -282,6 +282,7 @@ private:
     [[nodiscard]] bool may_start_after_error(const SendWqe& request) const;
     void post_signature_errors();
     void check_changes(bool may_cancel);
+    void report_change(std::uint16_t index);
 
     WorkQueues& queues_;
     std::array<std::byte, hwtab::qpc.size> context_{};

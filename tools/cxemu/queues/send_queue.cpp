@@ -162,18 +162,27 @@ void SendQueue::reset() {
     outstanding_.clear();
     pushed_.clear();
     recorded_.clear();
+    recorded_to_ = 0;
 }
 
 // --- Changed WQEs --------------------------------------------------------------------------------
 
+std::uint16_t SendQueue::num_recorded() const {
+    const auto count = static_cast<std::uint16_t>(recorded_to_ - next_);
+    return recorded_.empty() || count > waiting() ? 0 : count; // started meanwhile
+}
+
 void SendQueue::record(vfio_user::DmaSpace& dma) {
-    std::erase_if(recorded_, [this](const auto& entry) {
-        return static_cast<std::uint16_t>(entry.first - next_) >= waiting();
-    });
-    for (std::uint16_t index = next_; index != posted_; ++index) {
-        if (Block block{}; !recorded_.contains(index) && read(dma, index, block))
-            recorded_.emplace(index, block);
+    auto index = static_cast<std::uint16_t>(next_ + num_recorded());
+    recorded_.resize(blocks_);
+    for (; index != posted_; ++index) {
+        Block block{};
+        auto& place = recorded_[index & (blocks_ - 1)];
+        place.reset();
+        if (read(dma, index, block))
+            place = block;
     }
+    recorded_to_ = posted_;
 }
 
 /// Of a NOP only the opcode and its modifier may differ from the WQE that it replaces.
@@ -182,11 +191,12 @@ bool SendQueue::is_same(std::uint16_t index, const CtrlSegment& head, bool may_c
     constexpr std::size_t modifier_at = 0;
     constexpr std::size_t opcode_at = 3;
     for (std::uint16_t i = 0; i < head.blocks(); ++i) {
-        const auto known = recorded_.find(static_cast<std::uint16_t>(index + i));
+        const auto at = static_cast<std::uint16_t>(index + i);
         Block block{};
-        if (known == recorded_.end() || !read(dma, known->first, block))
+        if (static_cast<std::uint16_t>(at - next_) >= num_recorded() || !recorded(at) ||
+            !read(dma, at, block))
             return true; // not recorded, or reported when it is fetched
-        Block expected = known->second;
+        Block expected = *recorded(at);
         if (i == 0 && may_cancel &&
             block[opcode_at] == std::byte{static_cast<std::uint8_t>(SendOpcode::nop)}) {
             expected[opcode_at] = block[opcode_at];
@@ -202,20 +212,25 @@ bool SendQueue::is_same(std::uint16_t index, const CtrlSegment& head, bool may_c
 
 std::optional<std::uint16_t> SendQueue::changed(vfio_user::DmaSpace& dma, bool may_cancel) {
     std::optional<std::uint16_t> found;
-    for (std::uint16_t index = next_; index != posted_ && !found;) {
-        const auto known = recorded_.find(index);
-        if (known == recorded_.end())
+    const auto end = static_cast<std::uint16_t>(next_ + num_recorded());
+    for (std::uint16_t index = next_; index != end && !found;) {
+        if (!recorded(index))
             break;
-        const CtrlSegment head = decode_head(known->second);
+        const CtrlSegment head = decode_head(*recorded(index));
         const bool sensible =
-            head.blocks() != 0 && head.blocks() <= static_cast<std::uint16_t>(posted_ - index);
+            head.blocks() != 0 && head.blocks() <= static_cast<std::uint16_t>(end - index);
         if (!is_same(index, head, may_cancel, dma))
             found = index;
-        index = sensible ? static_cast<std::uint16_t>(index + head.blocks()) : posted_;
+        index = sensible ? static_cast<std::uint16_t>(index + head.blocks()) : end;
     }
-    recorded_.clear();
+    recorded_to_ = next_;
     record(dma);
     return found;
+}
+
+bool SendQueue::next_changed(vfio_user::DmaSpace& dma) const {
+    return num_recorded() != 0 && recorded(next_) &&
+           !is_same(next_, decode_head(*recorded(next_)), false, dma);
 }
 
 } // namespace cxemu::queues

@@ -55,14 +55,15 @@ public:
     /// Drops the WQEs of BlueFlame writes: software may have changed them in the ring in SQD.
     void drop_pushed() { pushed_.clear(); }
 
-    /// Copies the WQEBBs posted since the last call, for changed().
+    /// Copies the WQEBBs posted since the last call, for changed(). Each is read once here and once
+    /// before it starts, however many wait: a strict device must not be slower the more is posted.
     void record(vfio_user::DmaSpace& dma);
     /// Compares the waiting WQEs that record() has copied with the ring, and copies them again.
     /// \param may_cancel a WQE may have become a NOP of the same length
     /// \return index of the first one that software must not have changed
     std::optional<std::uint16_t> changed(vfio_user::DmaSpace& dma, bool may_cancel);
-    /// Forgets the copies.
-    void stop_recording() { recorded_.clear(); }
+    /// Compares the WQE at next() alone. \return true if software has changed it
+    [[nodiscard]] bool next_changed(vfio_user::DmaSpace& dma) const;
 
     /// The bytes of the WQE at next(), contiguous. \pre waiting() != 0
     std::expected<std::vector<std::byte>, DecodeError> fetch(vfio_user::DmaSpace& dma,
@@ -119,6 +120,11 @@ private:
                                     std::span<std::byte> out) const;
 
     using Block = std::array<std::byte, block_size>;
+    [[nodiscard]] const std::optional<Block>& recorded(std::uint16_t index) const {
+        return recorded_[index & (blocks_ - 1)];
+    }
+    /// WQEBBs from next_ that are recorded.
+    [[nodiscard]] std::uint16_t num_recorded() const;
     [[nodiscard]] bool is_same(std::uint16_t index, const CtrlSegment& head, bool may_cancel,
                                vfio_user::DmaSpace& dma) const;
 
@@ -130,7 +136,9 @@ private:
     std::deque<Outstanding> outstanding_; ///< in ring order
     /// WQEs from BlueFlame writes that are not fetched, by index.
     std::map<std::uint16_t, std::vector<std::byte>> pushed_;
-    std::map<std::uint16_t, Block> recorded_; ///< WQEBBs as they were posted, by index
+    /// WQEBBs as they were posted, by their place in the ring; none where the ring was unreadable.
+    std::vector<std::optional<Block>> recorded_;
+    std::uint16_t recorded_to_ = 0; ///< those from next_ to here are recorded
 };
 
 } // namespace cxemu::queues

@@ -426,6 +426,28 @@ TEST_F(PipeliningTest, WqeChangedOutsideSqdReported) {
     EXPECT_EQ(changed_entries(), 1U);
 }
 
+/// It does not start before the stop, in which it might have been changed.
+TEST_F(PipeliningTest, WqeChangedBeforeStopReported) {
+    second.protect();
+    second.corrupt(0);
+    first.insert();
+    peers.second.post_receive({peers.second.space(16)});
+    peers.set_fate([](std::size_t /*number*/, const fabric::ParsedPacket& /*packet*/) {
+        return 0; // the response waits for the read
+    });
+    peers.first.post(std::array{Send{.opcode = SendOpcode::rdma_read,
+                                     .data = {{.address = 0, .length = with_dif}},
+                                     .remote = second.protected_data,
+                                     .local_key = first.key.key()},
+                                response()});
+    cancel(1);
+    peers.set_fate(
+        [](std::size_t /*number*/, const fabric::ParsedPacket& /*packet*/) { return 1; });
+    peers.run();
+    EXPECT_EQ(state(), QueuePairState::send_queue_drained);
+    EXPECT_EQ(changed_entries(), 1U);
+}
+
 TEST_F(PipeliningTest, WqeChangedToOtherThanNopReported) {
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});
