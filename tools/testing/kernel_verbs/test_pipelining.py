@@ -33,6 +33,8 @@ class Pipelining(UlpTest):
         for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
             for name in RANDOM:
                 self.assert_right(name, seed)
+            if seed % 100 == 0:
+                print(f"tried up to seed {seed}", flush=True)
 
 
 if __name__ == "__main__":

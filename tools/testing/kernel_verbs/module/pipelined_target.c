@@ -520,13 +520,13 @@ static int handle_stop(struct kverbs_target *target)
 /* The next completion of the target that the RDMA core has polled. */
 static bool take_arrived(struct kverbs_target *target, struct ib_wc *wc)
 {
-	bool found = false;
+	bool found;
 
-	scoped_guard(spinlock_irq, &target->lock) {
-		found = target->num_taken != target->num_arrived;
-		if (found)
-			*wc = target->arrived[target->num_taken++ % KVERBS_TARGET_ARRIVED];
-	}
+	spin_lock_irq(&target->lock);
+	found = target->num_taken != target->num_arrived;
+	if (found)
+		*wc = target->arrived[target->num_taken++ % KVERBS_TARGET_ARRIVED];
+	spin_unlock_irq(&target->lock);
 	return found;
 }
 
@@ -758,9 +758,11 @@ static void note_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kverbs_end *end = wc->qp->qp_context;
 	struct kverbs_target *target = container_of(end, struct kverbs_pair, ends[1])->user;
+	unsigned long flags;
 
-	guard(spinlock_irqsave)(&target->lock);
+	spin_lock_irqsave(&target->lock, flags);
 	target->arrived[target->num_arrived++ % KVERBS_TARGET_ARRIVED] = *wc;
+	spin_unlock_irqrestore(&target->lock, flags);
 }
 
 /**
