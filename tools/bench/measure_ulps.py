@@ -17,6 +17,7 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import srp
 import wire
 
@@ -92,7 +93,7 @@ def nfs_file() -> Iterator[str]:
 def measure_rds(results: Results) -> None:
     rdma.run("modprobe", "rds_rdma")
     ends = ("--local", wire.CLIENT, "--remote", wire.SERVER)
-    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0):
+    with rds.exerciser(wire.SERVER):
         rdma.run("rds_exercise", "ping", *ends)
         trips = rdma.run("rds_exercise", "ping", *ends, "--count", 1000)
         stream = rdma.run("rds_exercise", "stream", *ends, "--count", 4000, "--size", 16384)

@@ -14,6 +14,7 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import srp
 import wire
 
@@ -39,7 +40,7 @@ def show(text: str) -> None:
 
 def describe_fabric() -> Row:
     say("The fabric as the subnet manager has set it up (ibnetdiscover)")
-    show(rdma.run("ibnetdiscover"))
+    show(rdma.run("ibnetdiscover", *rdma.MAD_TIMEOUT))
     say("The devices (rdma link, ibv_devinfo)")
     show(rdma.run("rdma", "link"))
     show("\n".join(line for line in rdma.run("ibv_devinfo").splitlines() if any(
@@ -144,7 +145,7 @@ def run_rds() -> list[Row]:
     say("Reliable Datagram Sockets")
     rdma.run("modprobe", "rds_rdma")
     ends = ("--local", wire.CLIENT, "--remote", wire.SERVER)
-    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0):
+    with rds.exerciser(wire.SERVER):
         rdma.run("rds_exercise", "ping", *ends)  # connects
         trips = rdma.run("rds_exercise", "ping", *ends, "--count", 200)
         stream = rdma.run("rds_exercise", "stream", *ends, "--count", 1000, "--size", 16384)

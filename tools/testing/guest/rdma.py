@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+MAD_TIMEOUT = ("--timeout", 10000)  # milliseconds; the tools of infiniband-diags wait for one second by default
 TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
 PERFTEST_ROW = re.compile(r"^ *(\d+[ \t]+\d+(?:[ \t]+-?(?:[\d.]+|nan|inf))+)[ \t]*$", re.MULTILINE)
 
@@ -47,13 +48,13 @@ class Port:
     def interface(self) -> str:
         """Name of the IPoIB interface; loads its driver if need be."""
         run("modprobe", "ib_ipoib")
+        until(lambda: bool(self._interfaces()), f"port {self.number} of {self.device} has an IPoIB interface")
+        return self._interfaces()[0]
+
+    def _interfaces(self) -> list[str]:
+        """Interfaces of a device differ in their port, which counts from 0 here."""
         directory = CLASS / self.device / "device" / "net"
-        until(lambda: any(directory.glob("*")), f"{self.device} has an IPoIB interface")
-        # Interfaces of a device differ in their port, which counts from 0 here.
-        for path in sorted(directory.glob("*")):
-            if int((path / "dev_port").read_text()) == self.number - 1:
-                return path.name
-        raise AssertionError(f"port {self.number} of {self.device} has no IPoIB interface")
+        return [path.name for path in directory.glob("*") if int((path / "dev_port").read_text()) == self.number - 1]
 
 
 def devices() -> list[str]:
@@ -74,6 +75,21 @@ def run(*command: str | int, timeout: float = PATIENCE) -> str:
     if done.returncode != 0:
         raise AssertionError(f"'{' '.join(words)}' ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def run_until_success(*command: str | int) -> None:
+    """Runs a program again until it succeeds: what it is about may be in use for a moment by what ends by itself."""
+    errors = [""]
+
+    def has_succeeded() -> bool:
+        try:
+            run(*command)
+        except AssertionError as error:
+            errors[0] = str(error)
+            return False
+        return True
+
+    until(has_succeeded, f"'{' '.join(str(word) for word in command)}' succeeds", evidence=lambda: errors[0])
 
 
 def succeeds(*command: str | int) -> bool:
@@ -108,7 +124,7 @@ def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
 
 def ask(tool: str, *words: str | int) -> str:
     """Runs a tool of infiniband-diags at the first port; when it has to choose one it reads every table of all first."""
-    return run(tool, "-C", devices()[0], "-P", 1, *words)
+    return run(tool, "-C", devices()[0], "-P", 1, *MAD_TIMEOUT, *words)
 
 
 def saquery(*words: str | int) -> str:

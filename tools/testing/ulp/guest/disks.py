@@ -111,7 +111,8 @@ def mounted(disk: str, directory: str) -> Iterator[FileSystem]:
     try:
         yield FileSystem(pathlib.Path(directory))
     finally:
-        rdma.run("umount", directory)
+        # An NFS server that has ended may keep it for a moment.
+        rdma.run_until_success("umount", directory)
 
 
 def unload(*modules: str) -> None:

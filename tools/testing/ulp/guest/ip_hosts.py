@@ -85,9 +85,14 @@ class Host:
     def _shown(self, what: str) -> dict:
         return json.loads(self.run("ip", "-j", what, "show", "dev", self.interface))[0]
 
+    def _link_local_addresses(self) -> list[str]:
+        return [info["local"] for info in self._shown("address")["addr_info"]
+                if info["family"] == "inet6" and info["scope"] == "link"]
+
     def link_local_address(self) -> str:
-        return next(info["local"] for info in self._shown("address")["addr_info"]
-                    if info["family"] == "inet6" and info["scope"] == "link")
+        """The kernel makes it some time after the interface has a carrier."""
+        rdma.until(lambda: bool(self._link_local_addresses()), f"{self.interface} has a link-local address")
+        return self._link_local_addresses()[0]
 
     def has_carrier(self) -> bool:
         return "LOWER_UP" in self._shown("link")["flags"]
@@ -104,7 +109,8 @@ class Host:
 
     def iperf3(self) -> contextlib.AbstractContextManager[Program]:
         """Its server, for one connection."""
-        return self._listening(IPERF_PORT, "iperf3", "-s", "-1", "-p", IPERF_PORT)
+        patience = 1000 * int(rdma.PATIENCE)  # milliseconds
+        return self._listening(IPERF_PORT, "iperf3", "-s", "-1", "-p", IPERF_PORT, "--rcv-timeout", patience)
 
     def answering(self, address: str) -> contextlib.AbstractContextManager[Program]:
         """A program that answers one connection with what has come."""

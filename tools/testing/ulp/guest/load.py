@@ -13,25 +13,30 @@ import disks
 import iser
 import nfs
 import nvme
+import rdma
 import removable
 import srp
 import wire
 
 CLIENT_MODULES = ("nvme_rdma", "ib_srp", "ib_iser")
 TARGET_MODULES = ("nvmet_rdma", "ib_srpt", "ib_isert", "rpcrdma", "rds_rdma", "rds")
+IPERF_PORT = 5201
 
 
 REPEATING = 'while [ ! -e "$0" ]; do "$@" || exit; done'
 
 
 class Load:
-    """A command that runs again and again until it fails or end_file exists, while the test continues."""
+    """A command that runs again and again until it fails or end_file exists, while the test continues; or once."""
 
-    def __init__(self, *command: str | int) -> None:
+    def __init__(self, *command: str | int, once: bool = False) -> None:
         self.command = [str(word) for word in command]
         self.end_file = pathlib.Path(tempfile.mkdtemp()) / "end"
-        self.child = subprocess.Popen(["bash", "-c", REPEATING, self.end_file, *self.command], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True)
+        repeating = [] if once else ["bash", "-c", REPEATING, self.end_file]
+        self.child = subprocess.Popen([*repeating, *self.command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True)
+        if once:
+            return
         time.sleep(2)
         if self.child.poll() is not None:
             raise AssertionError(f"{self.command} has ended too early: {self.child.stdout.read()}")
@@ -62,6 +67,35 @@ def rds_streams(count: int) -> Load:
     # A program that begins while its address has gone with the HCA cannot be bound to it; that is not what is tested.
     return retried("cannot bind to", "rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
                    "--count", count, "--size", 4096, "--time-limit", removable.PATIENCE)
+
+
+def _tcp_connections() -> int:
+    return len(rdma.run("ss", "-tnH", "state", "established", "src", wire.CLIENT).splitlines())
+
+
+def _connected_stream(amount: str) -> Load | None:
+    """Nothing if it has ended before its connections were seen, for control and for data."""
+    # A server waits for what it expects in bytes, not for what it expects in seconds.
+    load = Load("iperf3", "-p", IPERF_PORT, "-c", wire.SERVER, "-B", wire.CLIENT, "-n", amount, "-b", amount, once=True)
+    rdma.until(lambda: _tcp_connections() >= 2 or load.child.poll() is not None, "iperf3 has connected")
+    if load.child.poll() is None:
+        return load
+    status, output = load.end()
+    if status:
+        raise AssertionError(f"iperf3 has ended with {status}: {output}")
+    return None
+
+
+@contextlib.contextmanager
+def tcp_stream(amount: str) -> Iterator[Load]:
+    """One stream over IPoIB for eight seconds at least. Another one could not be made without the address."""
+    with rdma.background("iperf3", "-s", "-p", IPERF_PORT, "-B", wire.SERVER,
+                         "--rcv-timeout", 1000 * removable.PATIENCE) as server:
+        rdma.await_listener(IPERF_PORT, server)
+        load = None
+        while load is None:
+            load = _connected_stream(amount)
+        yield load
 
 
 def writes(path: str) -> Load:
@@ -105,18 +139,19 @@ def iser_disk(*settings: tuple[str, int]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def nvme_disk() -> Iterator[str]:
-    """A target that still knows the connection before refuses the first one after it."""
+    """A target that still knows the connection before refuses the first ones after it."""
     with contextlib.ExitStack() as stack:
-        for attempts_left in reversed(range(10)):
+        found, errors = [], [""]
+
+        def connects() -> bool:
             try:
-                disk = stack.enter_context(nvme.connection())
-            except AssertionError:
-                if not attempts_left:
-                    raise
-                time.sleep(1)
-            else:
-                break
-        yield disk
+                found.append(stack.enter_context(nvme.connection()))
+            except AssertionError as error:
+                errors[0] = str(error)
+            return bool(found)
+
+        rdma.until(connects, "the target accepts a connection", evidence=lambda: errors[0])
+        yield found[0]
 
 
 @contextlib.contextmanager

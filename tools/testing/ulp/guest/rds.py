@@ -7,9 +7,12 @@ import dataclasses
 import mmap
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 
-PATIENCE = 60
+import rdma
+
+PATIENCE = 250  # seconds; only ends a test that has failed anyway
 SOL_RDS = 276
 RDMA_ARGUMENTS, RDMA_DESTINATION, RDMA_MAP, RDMA_STATUS = 1, 2, 3, 4
 FETCH_ADD, COMPARE_SWAP, MASKED_FETCH_ADD, MASKED_COMPARE_SWAP = 6, 7, 8, 9
@@ -127,6 +130,15 @@ class Server:
 
     def next_message(self) -> bytes:
         return self.socket.receive().data
+
+
+@contextlib.contextmanager
+def exerciser(address: str) -> Iterator[subprocess.Popen]:
+    """The program that answers pings and verifies streams. RDS drops what comes to a port without a program."""
+    with rdma.background("rds_exercise", "serve", "--local", address, "--time-limit", 0) as program:
+        if not program.stdout.readline().startswith("serving on "):
+            raise AssertionError(f"the server has ended: {program.communicate()[0]}")
+        yield program
 
 
 @contextlib.contextmanager

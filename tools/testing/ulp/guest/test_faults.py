@@ -13,14 +13,13 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import removable
 import srp
 import test_rds
 import ulp
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, writes
-
-IPERF_PORT = 5201
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream, writes
 
 
 class ClientsHca:
@@ -62,21 +61,10 @@ class ClientsHca:
 
     @ulp.IB_ONLY
     def test_tcp_over_ipoib_without_hca_resumes(self) -> None:
-        with rdma.background("iperf3", "-s", "-p", IPERF_PORT, "-B", wire.SERVER) as server:
-            rdma.await_listener(IPERF_PORT, server)
-            # A server waits for what it expects in bytes, not for what it expects in seconds.
-            load = Load("iperf3", "-p", IPERF_PORT, "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "8M", "-b", "8M")
-            # One connection is enough: another one could not be made without the address.
-            load.end_file.touch()
-            rdma.until(self.iperf3_has_connected, "iperf3 has connected")
+        with tcp_stream("8M") as load:
             self.go_and_come_back()
             status, output = load.end()
             self.assertEqual(status, 0, output)
-
-    @staticmethod
-    def iperf3_has_connected() -> bool:
-        """Both of its connections: for control and for data."""
-        return len(rdma.run("ss", "-tnH", "state", "established", "src", wire.CLIENT).splitlines()) >= 2
 
 
 @removable.PCI_ONLY
@@ -164,7 +152,7 @@ class Target(Faulty):
             status, output = load.end()
             self.assertEqual(status, 1, output)
         with test_rds.serve():
-            rdma.run(*exercise, "--count", 500)
+            rdma.run(*exercise, "--count", 500, "--time-limit", rds.PATIENCE)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,9 @@ class Traffic(Hosts):
     def stream(self) -> Iterator[None]:
         """Traffic meanwhile, which has to go on and to arrive whole. Without a link no connection is made."""
         with self.streaming("-n", "2M", "-b", "2M") as client:
-            rdma.until(lambda: len(self.connections()) == CONNECTIONS, "iperf3 has its connections")
+            # It may have ended before they are seen, if this program gets no processor for eight seconds.
+            rdma.until(lambda: len(self.connections()) == CONNECTIONS or client.poll() is not None,
+                       "iperf3 has its connections")
             yield
             self.assertGreaterEqual(self.received(client)["bytes"], 2 << 20)
 

@@ -45,9 +45,10 @@ class TwoHcas(Faulty):
             with self.subTest(hca.device):
                 load = writes(self.disk)
                 hca.is_pulled_and_plugged_in_again()
+                # The first request afterwards notices it.
+                rdma.until(lambda: multipath.states().count("A") == 1, "the requests of one path fail")
                 status, output = load.end()
                 self.assertEqual(status, 0, output)
-                self.assertEqual(multipath.states().count("A"), 1)
                 removable.come_back(hca)
                 self.paths[hca.number] = self.log_in(hca)
                 multipath.use(list(self.paths.values()))

@@ -28,8 +28,8 @@ def serve() -> Iterator[subprocess.Popen]:
     rdma.run("modprobe", "rds_rdma")
     # The headers of all messages of a connection are unmapped, in another direction, when it ends: at any time from now.
     dma_checker.limit()
-    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0) as server:
-        yield server
+    with rds.exerciser(wire.SERVER) as program:
+        yield program
 
 
 def unload() -> None:
@@ -56,7 +56,7 @@ class Rds(ulp.Protocol):
 class Messages(Rds):
     def exercise(self, mode: str, count: int, size: int) -> None:
         print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
-                                "--count", count, "--size", size).strip(), flush=True)
+                                "--count", count, "--size", size, "--time-limit", rds.PATIENCE).strip(), flush=True)
 
     def test_kernel_responds_to_pings(self) -> None:
         pinging = rds.Socket(wire.CLIENT, next(PORTS), (wire.SERVER, 1))

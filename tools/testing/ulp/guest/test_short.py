@@ -10,7 +10,6 @@ import hashlib
 import random
 import socket
 import threading
-import time
 import unittest
 from collections.abc import Callable
 
@@ -20,11 +19,12 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import removable
 import srp
 import test_rds
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk
+from load import Faulty, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream
 from test_unloading import end_and_rmmod, rmmod, suppressed
 
 PORT = 18701
@@ -76,7 +76,8 @@ class Nfs(Short):
 
 
 class Rds(Short):
-    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--size", 4096)
+    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--size", 4096,
+                "--time-limit", rds.PATIENCE)
 
     def test_fatal_fault_and_unload_survived(self) -> None:
         with test_rds.serve():
@@ -91,11 +92,7 @@ class Rds(Short):
 
 class Ipoib(Short):
     def test_fatal_fault_and_unload_survived(self) -> None:
-        with rdma.background("iperf3", "-s", "-B", wire.SERVER):
-            time.sleep(1)
-            load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "4M", "-b", "4M")
-            # One connection is enough: another one could not be made without the address.
-            load.end_file.touch()
+        with tcp_stream("4M") as load:
             self.fault()
             status, output = load.end()
             self.assertEqual(status, 0, output)

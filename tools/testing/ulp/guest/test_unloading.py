@@ -15,6 +15,7 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import removable
 import srp
 import subnet_manager
@@ -38,7 +39,8 @@ def every_order(*names: str) -> list[tuple[str, ...]]:
 
 
 def rmmod(module: str) -> None:
-    rdma.run("rmmod", module)
+    """What has used it may end a moment later."""
+    rdma.run_until_success("rmmod", module)
 
 
 def end_and_rmmod(user: contextlib.ExitStack | None, module: str) -> None:
@@ -199,7 +201,8 @@ class Nfs(Unloading):
 
 
 class Rds(Unloading):
-    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--count", 200)
+    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--count", 200,
+                "--time-limit", rds.PATIENCE)
 
     def test_every_unload_order_survived(self) -> None:
         # The connection stays when the programs that have used it have ended.
