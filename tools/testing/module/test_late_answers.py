@@ -27,8 +27,8 @@ from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 
-LIMIT = 3000  # milliseconds that a command may take
-LATE = "delay=5000ms"  # after the command has timed out, before its waiters do
+LIMIT = 6000  # milliseconds that a command may take
+LATE = "delay=9000ms"  # after the command has timed out, before its waiters do
 SIZE = 1 << 20
 WRITTEN, UNTOUCHED = b"\x5a" * 8, b"\x00" * 8
 
