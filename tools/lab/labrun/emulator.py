@@ -7,7 +7,7 @@ import time
 from . import options
 from .processes import Child
 
-_START_SECONDS = 60
+_START_SECONDS = 300
 _END_SECONDS = 120
 
 

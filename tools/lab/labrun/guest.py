@@ -19,7 +19,7 @@ from .rundir import shown
 # After a report that the guest does not survive: time for the rest of it to reach the log.
 _LAST_WORDS_SECONDS = 5
 # Limits that only expire after a failure; long, because the host may not schedule a guest for a while.
-_POWER_OFF_SECONDS = 300
+_POWER_OFF_SECONDS = 900
 _TASK_LIST_SECONDS = 60
 _SEED_BYTES = 32
 

@@ -56,7 +56,8 @@ class PollingTest(RecoveryTest):
 
     def use_cqs(self) -> None:
         """A MAD and its answer."""
-        subprocess.run(["smpquery", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["smpquery", "--timeout", "60000", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True,
+                       stdout=subprocess.DEVNULL)
 
     def recover(self) -> None:
         recovered = self.new_messages().count("the device has recovered")

@@ -36,6 +36,11 @@ def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
+def ask(tool: str, *words: str) -> str:
+    """What a tool of infiniband-diags prints."""
+    return run(tool, *map(str, rdma.MAD_TIMEOUT), *words)
+
+
 def devices() -> list[str]:
     return sorted(path.name for path in CLASS.glob("*"))
 
@@ -118,10 +123,10 @@ def collect() -> dict[str, str]:
         fields |= colon_fields(f"devinfo/{plain(name)}", run("ibv_devinfo", "-v", "-d", name))
         fields |= sysfs_fields(name)
         for what in ("nodeinfo", "nodedesc", "portinfo", "guidinfo", "pkeys"):
-            fields |= colon_fields(f"smp/{plain(name)}/{what}", run("smpquery", "-C", name, "-D", what, "0"))
-        fields |= counter_fields(f"perf/{plain(name)}", run("perfquery", "-x", "-C", name))
+            fields |= colon_fields(f"smp/{plain(name)}/{what}", ask("smpquery", "-C", name, "-D", what, "0"))
+        fields |= counter_fields(f"perf/{plain(name)}", ask("perfquery", "-x", "-C", name))
     fields |= colon_fields("ibstat", run("ibstat"))
-    fields |= {f"discover/{line}": "" for line in run("ibnetdiscover").splitlines() if not line.startswith("#")}
+    fields |= {f"discover/{line}": "" for line in ask("ibnetdiscover").splitlines() if not line.startswith("#")}
     fields |= {f"dev/{plain(line.split()[1])}": line.split(": ", 2)[2] for line in run("rdma", "dev").splitlines()}
     fields |= {f"link/{line.split()[1]}": line for line in run("rdma", "link").splitlines()}
     fields |= {f"modes/{line}": "" for line in run("rdma", "statistic", "mode", "supported").splitlines()}

@@ -150,7 +150,7 @@ class ConnectionManager(ProgramTest):
 
     def check(self, server_words: list[str | int], client_words: list[str | int]) -> None:
         with rdma.background(*server_words) as server:
-            rdma.until(lambda: resources("cm_id") > 0, "the server listens")
+            rdma.until(lambda: "LISTEN" in rdma.run("rdma", "resource", "show", "cm_id"), "the server listens")
             rdma.run(*client_words)
             rdma.finish(server)
 
@@ -276,7 +276,7 @@ class PinnedMemory(ProgramTest):
                   f"ibv_rc_pingpong -d {self.first.device} -s 1000000"
         for device in pathlib.Path("/dev/infiniband").glob("uverbs*"):
             device.chmod(0o666)
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=rdma.PATIENCE)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("Couldn't register MR", done.stderr)
 

@@ -57,7 +57,7 @@ class Subnet(Fabric):
             self.assertEqual(int(port.attribute("sm_lid"), 16), self.manager.lid)
 
     def test_sminfo_finds_master(self) -> None:
-        text = rdma.run("sminfo")
+        text = rdma.run("sminfo", *rdma.MAD_TIMEOUT)
         self.assertEqual(rdma.number(text, r"sm lid (\d+)"), self.manager.lid)
         self.assertRegex(text, rf"sm guid 0x0*{self.manager.guid}\b")
         self.assertIn("SMINFO_MASTER", text)
@@ -82,7 +82,7 @@ class Discovery(Fabric):
             self.assertRegex(text, r"Link layer: InfiniBand")
 
     def test_ibnetdiscover_finds_switch_and_ports(self) -> None:
-        text = rdma.run("ibnetdiscover")
+        text = rdma.run("ibnetdiscover", *rdma.MAD_TIMEOUT)
         self.assertEqual(len(re.findall(r"^Switch\s", text, re.MULTILINE)), 1, text)
         self.assertEqual(len(re.findall(r"^Ca\s", text, re.MULTILINE)), len(self.ports), text)
         for port in self.ports:
@@ -110,7 +110,7 @@ class Discovery(Fabric):
         script = pathlib.Path(shutil.which("ibdiagnet")).read_text()  # a few lines of shell around Tcl
         patient = script.replace("set argv0 ", f"{PATIENT}set argv0 ")
         self.assertNotEqual(patient, script)
-        text = rdma.run("sh", "-c", patient, "ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc")
+        text = rdma.run("sh", "-c", patient, "ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc", timeout=4 * rdma.PATIENCE)
         self.assertRegex(text, rf"Discovering .* {len(self.ports) + 1} nodes \(1 Switches & {len(self.ports)} CA-s\)")
         self.assertNotRegex(text, r"(?m)^-E-")
         self.assertIn("No bad Guids were found", text)
@@ -172,13 +172,13 @@ class Traffic(Fabric):
     def setUpClass(cls) -> None:
         super().setUpClass()
         # The links went down and up when the guest's firmware reset its devices.
-        rdma.succeeds("ibqueryerrors", "-k", "-K")
+        rdma.run("ibqueryerrors", "-k", "-K", *rdma.MAD_TIMEOUT)
 
     def check_ibping(self, source: rdma.Port, target: rdma.Port) -> None:
         program = ["ibping", "-C", source.device, "-P", source.number, "-f"]
         with rdma.background("ibping", "-S", "-C", target.device, "-P", target.number):
             rdma.until(lambda: " 1 received" in rdma.run(*program, "-c", 1, target.lid), "ibping's server answers")
-            text = rdma.run(*program, "-c", 10, target.lid)
+            text = rdma.run(*program, *rdma.MAD_TIMEOUT, "-c", 10, target.lid)
         self.assertRegex(text, r"10 packets transmitted, 10 received, 0% packet loss")
 
     def test_ibping_between_ports_succeeds(self) -> None:

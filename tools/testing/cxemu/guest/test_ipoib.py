@@ -68,10 +68,9 @@ class Datagram(unittest.TestCase):
         self.check_ping(5, "-s", 20000, "10.9.0.2")
 
     def test_ping_of_link_local_ipv6_address(self) -> None:
-        text = rdma.run("ip", "-n", self.far_namespace, "-6", "address", "show", "dev", self.far_interface())
-        found = re.search(r"inet6 (fe80[0-9a-f:]+)/64", text)
-        self.assertIsNotNone(found, text)
-        address = f"{found[1]}%{self.near_interface()}"
+        shown = ("ip", "-n", self.far_namespace, "-6", "address", "show", "dev", self.far_interface())
+        rdma.until(lambda: "inet6 fe80" in rdma.run(*shown), "the far host has a link-local address")
+        address = f"{re.search(r'inet6 (fe80[0-9a-f:]+)/64', rdma.run(*shown))[1]}%{self.near_interface()}"
         self.await_answer(address)
         self.check_ping(5, "-6", address)
 

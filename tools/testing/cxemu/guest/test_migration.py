@@ -99,11 +99,11 @@ class Migration(unittest.TestCase):
         self.assertEqual(target.memory.read(SIZE, 0), pattern * SIZE)
 
     def pull_cable(self, port: rdma.Port) -> None:
-        switch = rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
-        switch_port = rdma.number(rdma.run("ibroute", switch), rf"(?m)^0x{port.lid:04x} (\d+) ")
+        switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
+        switch_port = rdma.number(rdma.ask("ibroute", switch), rf"(?m)^0x{port.lid:04x} (\d+) ")
         self.addCleanup(rdma.until, lambda: port.state == "ACTIVE", f"{port} is active")
-        self.addCleanup(rdma.run, "ibportstate", switch, switch_port, "enable")
-        rdma.run("ibportstate", switch, switch_port, "disable")
+        self.addCleanup(rdma.ask, "ibportstate", switch, switch_port, "enable")
+        rdma.ask("ibportstate", switch, switch_port, "disable")
         rdma.until(lambda: port.state == "DOWN", f"{port} is down")
 
     def test_path_lost_connection_migrates(self) -> None:

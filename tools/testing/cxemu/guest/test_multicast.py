@@ -4,6 +4,8 @@
 Needs a subnet manager and three devices on one switch.
 """
 
+import re
+import subprocess
 import unittest
 
 import ipoib
@@ -21,8 +23,8 @@ class MulticastKey(unittest.TestCase):
         with (self.receiver(addresses[0]) as first, self.receiver(addresses[1]) as second,
               self.receiver(addresses[2]) as third):
             receivers = [first, second, third]
-            for receiver in receivers:
-                self.await_line(receiver, "joined dgid")
+            group = [self.joined(receiver) for receiver in receivers][0]
+            rdma.until(lambda: self.forwarded(group) >= len(receivers), "the switch forwards to all receivers")
             rdma.run("mckey", "-m", "239.1.3.1", "-b", addresses[0], "-C", 50, "-S", 1024, "-s")
             for receiver in receivers:
                 self.assertIn("test complete", rdma.finish(receiver))
@@ -31,11 +33,19 @@ class MulticastKey(unittest.TestCase):
     def receiver(address: str) -> rdma.background:
         return rdma.background("stdbuf", "-oL", "mckey", "-m", "239.1.3.1", "-b", address, "-C", 50, "-S", 1024)
 
-    def await_line(self, child, wanted: str) -> None:
+    def joined(self, child: subprocess.Popen) -> str:
+        """The multicast LID of the group that a receiver has joined."""
         for line in child.stdout:
-            if wanted in line:
-                return
-        self.fail(f"{child.args} has ended without '{wanted}'")
+            if found := re.search(r"joined dgid: \S+ mlid 0x(\w+)", line):
+                return found[1]
+        self.fail(f"{child.args} has ended without having joined")
+
+    @staticmethod
+    def forwarded(group: str) -> int:
+        """To how many ports. The subnet manager answers a port that joins before it sets the switch up."""
+        switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
+        row = re.search(rf"(?mi)^0x{group}((?: +x| )*)", rdma.ask("ibroute", "-M", switch))
+        return row[1].count("x") if row else 0
 
 
 if __name__ == "__main__":

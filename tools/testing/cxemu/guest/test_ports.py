@@ -25,14 +25,15 @@ class TwoPorts(unittest.TestCase):
         self.assertEqual(len({port.guid for port in self.ports}), 2)
 
     def test_subnet_has_one_node_with_two_links(self) -> None:
-        text = rdma.run("ibnetdiscover")
+        text = rdma.run("ibnetdiscover", *rdma.MAD_TIMEOUT)
         self.assertEqual(text.count("\nCa\t"), 1, text)
         self.assertIn("Ca\t2 ", text)
 
     def test_agents_of_both_ports_respond(self) -> None:
         for port in self.ports:
             for source in self.ports:
-                text = rdma.run("smpquery", "-C", source.device, "-P", source.number, "portinfo", port.lid, port.number)
+                text = rdma.run("smpquery", "-C", source.device, "-P", source.number, *rdma.MAD_TIMEOUT, "portinfo", port.lid,
+                                port.number)
                 self.assertRegex(text, rf"(?m)^Lid:\.*{port.lid}$")
 
     def test_datagrams_between_ports_arrive(self) -> None:

@@ -102,7 +102,7 @@ class Managers(unittest.TestCase):
         self.assertNotIn(0, lids)
         self.assertEqual(len(lids), len(set(lids)), lids)
         self.assertEqual({port.attribute("sm_lid") for port in rdma.ports()}, {rdma.ports()[0].attribute("sm_lid")})
-        found = rdma.run("ibnetdiscover")
+        found = rdma.run("ibnetdiscover", *rdma.MAD_TIMEOUT)
         self.assertEqual(len(rdma.ports()), len(re.findall(r"(?m)^Ca\s", found)), found)
         checked = rdma.ask("ibqueryerrors", "-s", "PortXmitWait,PortXmitDiscards")
         self.assertRegex(checked, rf"{len(lids)} nodes checked, 0 bad nodes found")

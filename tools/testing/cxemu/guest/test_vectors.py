@@ -19,7 +19,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR
 
 PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
-PATIENCE = 60  # seconds until an event counts as lost
+PATIENCE = 300  # seconds until an event counts as lost
 
 
 def give_up(number: int, frame: object) -> None:
