@@ -861,10 +861,10 @@ static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* A page of an address space of the thread; it is never accessed. */
+/* A page of an address space of the thread. */
 static unsigned long map_page(struct kunit *test)
 {
-	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
+	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
 					      MAP_ANONYMOUS | MAP_PRIVATE, 0);
 
 	KUNIT_ASSERT_NE(test, 0, address);
@@ -895,23 +895,63 @@ static struct ib_mr *rereg_access(struct kunit *test, struct ib_mr *ib)
 				  &fixture->pd.ib, NULL);
 }
 
-/* The RDMA core leaves the old MR to the end of the context: rdma_assign_uobject(). */
-static void rereg_user_mr_refused_destroy_keeps_page(struct kunit *test)
+/*
+ * The RDMA core destroys the old MR itself: rdma_assign_uobject(). After an error it would keep it
+ * locked until it warns at the end of the context. Its page stays pinned until its mkey is gone.
+ */
+static void expect_old_mr_is_left(struct kunit *test, struct ib_mr *old, struct ib_mr *new)
 {
 	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
 	struct uverbs_attr_bundle attrs;
+
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_request(&attrs, &context)));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_request(&attrs, &context)));
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_EQ(test, 1, num_pinned());
+	cxib_leftovers_close(ibdev, &context);
+	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
+	KUNIT_EXPECT_EQ(test, 0, num_pinned());
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+}
+
+static void rereg_user_mr_refused_destroy_keeps_page(struct kunit *test)
+{
 	struct ib_mr *old = reg_user_page(test);
 	struct ib_mr *new = own(test, rereg_access(test, old), IB_MR_TYPE_USER);
 
 	KUNIT_EXPECT_EQ(test, 1, num_pinned());
-	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(old, fake_request(&attrs, NULL)));
-	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_request(&attrs, NULL)));
-	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
-	KUNIT_EXPECT_EQ(test, 1, num_pinned());
-	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_request(&attrs, NULL)));
-	KUNIT_EXPECT_EQ(test, 0, num_pinned());
-	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+	expect_old_mr_is_left(test, old, new);
+}
+
+static void rereg_user_mr_other_page_refused_destroy_keeps_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned long address = map_page(test);
+	struct ib_mr *old = reg_user_page(test);
+	struct ib_mr *new = cxib_rereg_user_mr(old, IB_MR_REREG_TRANS, address, PAGE_SIZE, address,
+					       0, &fixture->pd.ib, NULL);
+
+	own(test, new, IB_MR_TYPE_USER);
+	KUNIT_EXPECT_EQ(test, 2, num_pinned());
+	expect_old_mr_is_left(test, old, new);
+}
+
+/* Pages pinned for reading are pinned once more for writing. */
+static void rereg_user_mr_writable_refused_destroy_keeps_page(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *old = reg_user_page(test);
+	struct ib_mr *new = cxib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0,
+					       IB_ACCESS_LOCAL_WRITE, &fixture->pd.ib, NULL);
+
+	own(test, new, IB_MR_TYPE_USER);
+	KUNIT_EXPECT_EQ(test, 2, num_pinned());
+	expect_old_mr_is_left(test, old, new);
 }
 
 static void rereg_user_mr_leftover_keeps_page(struct kunit *test)
@@ -952,9 +992,12 @@ static void rereg_user_mr_refused_keeps_old_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct ib_mr *ib = reg_user_page(test);
+	struct uverbs_attr_bundle attrs;
 
 	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(rereg_access(test, ib)));
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(ib, fake_request(&attrs, NULL)));
 	KUNIT_EXPECT_EQ(test, 1, num_pinned());
 	dereg_mr(test, ib);
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
@@ -1082,6 +1125,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reg_user_mr_unsupported_access_returns_eopnotsupp),
 	KUNIT_CASE(rereg_user_mr_memic_returns_eopnotsupp),
 	KUNIT_CASE(rereg_user_mr_refused_destroy_keeps_page),
+	KUNIT_CASE(rereg_user_mr_other_page_refused_destroy_keeps_page),
+	KUNIT_CASE(rereg_user_mr_writable_refused_destroy_keeps_page),
 	KUNIT_CASE(rereg_user_mr_leftover_keeps_page),
 	KUNIT_CASE(rereg_user_mr_again_keeps_page_until_last),
 	KUNIT_CASE(rereg_user_mr_refused_keeps_old_mr),

@@ -765,6 +765,36 @@ static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 
+/* The RDMA core frees the old MR. Its mkey leads to no page, and faults do not find it. */
+static void rereg_odp_mr_refused_destroy_is_left(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct ib_ucontext context;
+	struct uverbs_attr_bundle attrs;
+	struct ib_mr *old, *new;
+	u32 key;
+
+	attach_address_space(test);
+	old = cxib_reg_odp_mr(&fixture->pd.ib, 0x1000, 0x1000, 0x1000, IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, old);
+	key = old->lkey;
+	new = cxib_rereg_user_mr(old, IB_MR_REREG_ACCESS, 0, 0, 0,
+				 IB_ACCESS_ON_DEMAND | IB_ACCESS_REMOTE_READ,
+				 &fixture->pd.ib, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, new);
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(old, fake_request(&attrs, &context)));
+	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_NULL(test, get_mr(fixture, key));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(new, fake_request(&attrs, &context)));
+	cxib_leftovers_close(ibdev, &context);
+	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&ibdev->odp.regions));
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+}
+
 /* The device has the mkey, so it is destroyed; the pages were never present. */
 static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 {
@@ -1066,6 +1096,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reg_odp_mr_iova_within_other_page_returns_einval),
 	KUNIT_CASE(reg_odp_mr_creates_mkey_without_pages),
 	KUNIT_CASE(dereg_odp_mr_refused_keeps_mr),
+	KUNIT_CASE(rereg_odp_mr_refused_destroy_is_left),
 	KUNIT_CASE(reg_odp_mr_failed_umr_destroys_mkey),
 	KUNIT_CASE(reg_odp_mr_failed_allocation_returns_enomem),
 	KUNIT_CASE(revoke_failed_umr_is_repeated),

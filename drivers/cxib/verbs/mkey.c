@@ -76,6 +76,32 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
 }
 
 /**
+ * cxib_mr_destroy_mkey() - destroy the mkey of an MR
+ * @mr: the MR
+ * @udata: as for cxib_finish_user_destroy()
+ * @pinned: what the device can access through the mkey; NULL: nothing
+ *
+ * Firmware refuses it while an MW is bound to the MR, for example. No process can repeat the
+ * request for an MR that was replaced, and the RDMA core would keep it locked until it warns at the
+ * end of the user context. So the mkey becomes a leftover, together with @pinned, which is zeroed.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_finish_user_destroy(); 0 for an MR that was replaced.
+ */
+int cxib_mr_destroy_mkey(struct cxib_mr *mr, struct ib_udata *udata, struct cxib_pinned *pinned)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
+	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
+	int err = cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey);
+
+	if (!mr->is_replaced)
+		return cxib_finish_user_destroy(ibdev, udata, &destroy, pinned, err);
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, pinned, err);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_mr_destroy_mkey);
+
+/**
  * cxib_create_mkey() - create an mkey of an MR
  * @mr: the MR; its lkey and rkey are filled in
  * @pd: protection domain

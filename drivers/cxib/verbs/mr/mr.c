@@ -451,13 +451,8 @@ static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg)
 	return reuse_umem(mr, rereg->pd, rereg->access);
 }
 
-/*
- * Changes the MR in place and keeps its mkeys if UMR can do that. Otherwise the RDMA
- * core gets a new MR and destroys the old one.
- */
-struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
-				 u64 address, int access, struct ib_pd *pd,
-				 struct ib_udata *udata)
+static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+				   u64 address, int access, struct ib_pd *pd)
 {
 	const int known = IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS;
 	struct cxib_mr *mr = to_mr(ib);
@@ -495,6 +490,20 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 		return rereg_umem(mr, &rereg, start, length);
 	return rereg_access(mr, &rereg);
 }
+
+/*
+ * Changes the MR in place and keeps its mkeys if UMR can do that. Otherwise the RDMA
+ * core gets a new MR and destroys the old one.
+ */
+struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+				 u64 address, int access, struct ib_pd *pd,
+				 struct ib_udata *udata)
+{
+	struct ib_mr *new = rereg_user_mr(ib, flags, start, length, address, access, pd);
+
+	to_mr(ib)->is_replaced = !IS_ERR_OR_NULL(new);
+	return new;
+}
 EXPORT_SYMBOL_IF_KUNIT(cxib_rereg_user_mr);
 
 /**
@@ -531,7 +540,6 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mr *mr = to_mr(ib);
-	const struct cxib_destroy destroy = cxib_mkey_destroy(ib->lkey);
 	struct cxib_pinned pinned = {
 		.umem = mr->umem,
 		.umem_users = mr->umem_users,
@@ -545,8 +553,7 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	}
 	if (is_odp(mr))
 		return cxib_dereg_odp_mr(ib, udata);
-	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned,
-				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
+	err = cxib_mr_destroy_mkey(mr, udata, &pinned);
 	if (err)
 		return err;
 	cxib_release_shared_umem(ibdev, pinned.umem, pinned.umem_users, 0);

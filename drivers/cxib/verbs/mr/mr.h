@@ -20,6 +20,7 @@
  * @umem: pinned user memory; NULL for kernel memory or MEMIC
  * @umem_users: mkeys that map @umem, while one that this MR has replaced may exist; or NULL
  * @umem_in_doubt: memory that the mkey may still map after a failed update; or NULL
+ * @is_replaced: user space has a new MR in its place and does not know this one any more
  * @access: IB_ACCESS_… of a user MR
  * @descs: entries of a fast registration MR; NULL for others
  * @desc_map: DMA address of @descs
@@ -36,6 +37,7 @@ struct cxib_mr {
 	struct ib_umem *umem;
 	refcount_t *umem_users;
 	struct ib_umem *umem_in_doubt;
+	bool is_replaced;
 	u32 access;
 	void *descs;
 	dma_addr_t desc_map;

@@ -198,24 +198,20 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_reg_odp_mr);
 /**
  * cxib_dereg_odp_mr() - undo cxib_reg_odp_mr()
  * @ib: the MR; freed
- * @udata: as for cxib_finish_user_destroy()
+ * @udata: as for cxib_mr_destroy_mkey()
  *
  * Transfers that wait for its pages fail.
  *
- * Return: 0 or the error of the command: the mkey cannot be used then, but the MR still
- * exists.
+ * Return: as cxib_mr_destroy_mkey(). On error the MR still exists, but its mkey cannot be used.
  */
 int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_odp_mr *odp_mr = to_odp_mr(ib);
-	const struct cxib_destroy destroy = cxib_mkey_destroy(ib->lkey);
 	int err;
 
 	cxib_odp_revoke(odp_mr);
 	/* From here on, the device can access no memory through the mkey. */
-	err = cxib_finish_user_destroy(ibdev, udata, &destroy, NULL,
-				       cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
+	err = cxib_mr_destroy_mkey(&odp_mr->mr, udata, NULL);
 	if (err)
 		return err;
 	cxib_odp_erase_mkey(odp_mr, ib->lkey);
