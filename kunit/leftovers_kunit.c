@@ -13,6 +13,7 @@
 #define COMMANDS	256
 #define UID		0x1234
 #define NUMBER		0xabcdef
+#define XRCDN		0x345
 
 /* Leftovers of closed contexts that the end of another context tries: leftovers.c. */
 #define RETRIES		16
@@ -623,6 +624,32 @@ static void destroy_object_is_command_of_each_kind(struct kunit *test)
 	expect_same(test, &uctx, cxib_destroy_object(HW_CMD_DESTROY_UCTX, 0, UID));
 }
 
+/* The domain may be of another process than the one that has closed the QP last. */
+static void xrcd_of_left_xrc_tgt_qp_is_not_deallocated(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_destroy qp = cxib_destroy_object(HW_CMD_DESTROY_QP, 0, NUMBER);
+	const struct cxib_destroy xrcd = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, XRCDN);
+	const struct cxib_destroy other = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, XRCDN + 1);
+	const struct cxib_destroy pd = cxib_destroy_object(HW_CMD_DEALLOC_PD, 0, XRCDN);
+	struct cxib_ibdev *ibdev = ibdev_of(fixture);
+
+	qp.is_xrc_tgt = true;
+	qp.xrcdn = XRCDN;
+	cxib_leftovers_keep(ibdev, NULL, &qp, NULL, -EBUSY);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, &fixture->context, &xrcd));
+	KUNIT_EXPECT_EQ(test, 0, cxib_leftovers_check(ibdev, &fixture->context, &other));
+	KUNIT_EXPECT_EQ(test, 0, cxib_leftovers_check(ibdev, &fixture->context, &pd));
+	cxib_leftovers_keep(ibdev, &fixture->context, &xrcd, NULL, -EBUSY);
+	fixture->refused[0] = HW_CMD_DESTROY_QP;
+	cxib_leftovers_close(ibdev, &fixture->context);
+	KUNIT_EXPECT_EQ(test, 0, count_of(fixture, HW_CMD_DEALLOC_XRCD));
+	fixture->refused[0] = 0;
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, 1, count_of(fixture, HW_CMD_DEALLOC_XRCD));
+	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_refused_for_process_returns_error),
 	KUNIT_CASE(destroy_refused_for_write_returns_error),
@@ -648,6 +675,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(end_destroyed_leaves_device_up),
 	KUNIT_CASE(command_before_destroy_is_repeated_until_it_succeeds),
 	KUNIT_CASE(destroy_object_is_command_of_each_kind),
+	KUNIT_CASE(xrcd_of_left_xrc_tgt_qp_is_not_deallocated),
 	{}
 };
 

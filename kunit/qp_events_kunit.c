@@ -19,6 +19,11 @@
 #define NUM_TYPES	256
 #define NUM_KINDS	256
 
+#define XRCDN		0x345
+
+/* Never read. */
+#define SOME_CONTEXT	((struct ib_ucontext *)1)
+
 #define WAIT_MS		5000
 #define EARLY_MS	50
 
@@ -26,6 +31,7 @@
  * struct fixture - a QP and an SRQ with the same number, and their events
  * @fake: the QP and its device
  * @pd: PD of both
+ * @uobject: its uobject, in a user context
  * @srq: the SRQ
  * @dct: state of a DCT, for cases that make the QP one
  * @sink: event sink of the device
@@ -46,6 +52,7 @@
 struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
+	struct ib_uobject uobject;
 	struct cxib_srq srq;
 	struct cxib_dct dct;
 	struct cxib_event_sink sink;
@@ -102,6 +109,7 @@ static void init_qp(struct fixture *fixture)
 	/* The memory of a user QP is not freed with it. */
 	qp->is_user = true;
 	qp->ib.pd = &fixture->pd.ib;
+	fixture->pd.ib.uobject = &fixture->uobject;
 	qp->ib.event_handler = on_qp_event;
 	qp->ib.qp_context = fixture;
 	mutex_init(&qp->mutex);
@@ -528,6 +536,7 @@ static void destroy_qp_failed_late_keeps_memory(struct kunit *test)
 	struct ib_ucontext context;
 	struct uverbs_attr_bundle attrs;
 
+	fixture->uobject.context = &context;
 	qp->user.pinned.dbr_page = SOME_PAGE;
 	fixture->refused = HW_CMD_DESTROY_QP;
 	KUNIT_EXPECT_EQ(test, 0,
@@ -556,6 +565,57 @@ static void destroy_qp_refused_at_end_of_context_keeps_memory(struct kunit *test
 	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
 	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
 	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
+}
+
+/*
+ * create_qp() of the RDMA core destroys a QP that the security module refuses with an empty udata,
+ * in no bundle: here, what stands in its place is of another context.
+ */
+static void destroy_qp_udata_of_no_request_uses_context_of_pd(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_ucontext context, other;
+	struct uverbs_attr_bundle attrs;
+
+	fixture->uobject.context = &context;
+	fixture->refused = HW_CMD_DESTROY_QP;
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, fake_cleanup(&attrs, &other)));
+	KUNIT_EXPECT_FALSE(test, fake_has_leftovers(ibdev, &other));
+	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
+}
+
+/* The RDMA core takes away the PD, and destroys the QP without udata. */
+static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
+{
+	static const u16 refused[] = { HW_CMD_2RST_QP, HW_CMD_DESTROY_QP };
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct cxib_xrcd xrcd = { .xrcdn = XRCDN };
+	int i;
+
+	qp->ib.qp_type = IB_QPT_XRC_TGT;
+	qp->ib.pd = NULL;
+	qp->ib.xrcd = &xrcd.ib;
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		const struct cxib_destroy dealloc =
+			cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, XRCDN);
+
+		cxib_qp_set_state(qp, IB_QPS_RTR);
+		cxib_reference_init(&qp->reference);
+		fixture->refused = refused[i];
+		KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, NULL));
+		KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+		KUNIT_EXPECT_EQ(test, 1, ibdev->leftovers.closed);
+		KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, SOME_CONTEXT, &dealloc));
+		fixture->refused = 0;
+		cxib_leftovers_end(ibdev);
+		KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
+		KUNIT_EXPECT_EQ(test, 0, ibdev->leftovers.closed);
+	}
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
 static void destroy_srq_refused_at_end_of_context_keeps_memory(struct kunit *test)
@@ -611,6 +671,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_qp_refused_keeps_events),
 	KUNIT_CASE(destroy_qp_failed_late_keeps_memory),
 	KUNIT_CASE(destroy_qp_refused_at_end_of_context_keeps_memory),
+	KUNIT_CASE(destroy_qp_udata_of_no_request_uses_context_of_pd),
+	KUNIT_CASE(destroy_qp_refused_for_xrc_tgt_of_user_is_left),
 	KUNIT_CASE(destroy_srq_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_srq_refused_keeps_events),
 	{}

@@ -179,7 +179,7 @@ static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, str
 	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
 	int err;
 
-	err = cxib_qp_create_hw(qp, init, udata);
+	err = cxib_qp_create_hw(qp, init);
 	if (err)
 		return err;
 	if (qp->has_rq)
@@ -339,27 +339,36 @@ static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return create_with_queues(qp, init, &request, udata);
 }
 
-/* An XRC_TGT QP has neither queues nor UAR, whatever libmlx5 has allocated for it. */
-static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-			     struct ib_udata *udata)
+/*
+ * An XRC_TGT QP has neither queues nor UAR, whatever libmlx5 has allocated for it. Several
+ * processes may have it open, so it belongs to no user context.
+ */
+static int create_xrc_tgt_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
 	int err;
 
 	err = cxib_qp_init(qp, init);
 	if (err)
 		return err;
+	init->cap = (struct ib_qp_cap){};
 	qp->is_user = true;
 	qp->uar = to_ibdev(qp->ib.device)->hw->uar_index;
 	qp->user_index = CXIB_NO_USER_INDEX;
-	return create_hw(qp, init, udata);
+	return cxib_qp_create_hw(qp, init);
+}
+
+/* For XRC_TGT QPs of user space the RDMA core passes no udata; those of ULPs have a PD. */
+static bool is_user_xrc_tgt(const struct ib_qp *ib)
+{
+	return ib->qp_type == IB_QPT_XRC_TGT && !ib->pd;
 }
 
 int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
+	if (is_user_xrc_tgt(ib))
+		return create_xrc_tgt_qp(to_qp(ib), init);
 	if (!udata)
 		return cxib_create_qp_kernel(ib, init, NULL);
-	if (init->qp_type == IB_QPT_XRC_TGT)
-		return create_xrc_tgt_qp(to_qp(ib), init, udata);
 	return create_qp_user(to_qp(ib), init, udata);
 }
 

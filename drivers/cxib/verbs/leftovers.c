@@ -153,7 +153,13 @@ static bool may_refer(const struct leftover *leftover, enum kind kind)
 	return kind == KIND_UCTX ? child->kind != KIND_UCTX : child->parents & BIT(kind);
 }
 
-/* Whether a leftover may refer to an object of the same user context. */
+static bool is_xrc_tgt_of(const struct cxib_destroy *child, const struct cxib_destroy *parent)
+{
+	return child->is_xrc_tgt && kind_of(parent)->kind == KIND_XRCD &&
+	       child->xrcdn == hw_general_obj_in_cmd_hdr_get_obj_id((const void *)parent->in);
+}
+
+/* Whether a leftover may refer to an object: of the same user context, XRC_TGT QPs of any. */
 static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_ucontext *context,
 		      unsigned int group, const struct cxib_destroy *destroy)
 {
@@ -162,10 +168,13 @@ static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_uc
 
 	lockdep_assert_held(&leftovers->lock);
 
-	list_for_each_entry(leftover, &leftovers->list, node)
+	list_for_each_entry(leftover, &leftovers->list, node) {
 		if (leftover->context == context && leftover->group == group &&
 		    may_refer(leftover, kind))
 			return true;
+		if (is_xrc_tgt_of(&leftover->destroy, destroy))
+			return true;
+	}
 	return false;
 }
 

@@ -31,12 +31,16 @@ struct ib_umem;
  * @before: opcode of a command that must succeed before, with the same input; 0: none
  * @in_length: length of @in, bytes
  * @out_length: length of the output, bytes
+ * @is_xrc_tgt: the object is an XRC_TGT QP of user space: it belongs to no user context
+ * @xrcdn: its XRC domain, which may be of any user context
  * @in: input of the destroy command
  */
 struct cxib_destroy {
 	u16 before;
 	u8 in_length;
 	u8 out_length;
+	bool is_xrc_tgt;
+	u32 xrcdn;
 	__be32 in[CXIB_DESTROY_WORDS];
 };
 

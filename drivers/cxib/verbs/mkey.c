@@ -71,7 +71,7 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	const struct cxib_destroy destroy = cxib_mkey_destroy(key);
 
-	cxib_discard_object(ibdev, pd->uobject ? pd->uobject->context : NULL, &destroy, NULL,
+	cxib_discard_object(ibdev, cxib_pd_context(pd), &destroy, NULL,
 			    cxib_cmd_destroy_mkey(commands_of(ibdev), key));
 }
 

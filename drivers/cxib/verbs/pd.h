@@ -29,6 +29,15 @@ static inline struct cxib_pd *to_pd(struct ib_pd *ib)
 	return container_of(ib, struct cxib_pd, ib);
 }
 
+/*
+ * The user context of what is created in a PD; NULL for kernel objects, and for XRC_TGT QPs of user
+ * space, which have no PD.
+ */
+static inline struct ib_ucontext *cxib_pd_context(const struct ib_pd *ib)
+{
+	return ib && ib->uobject ? ib->uobject->context : NULL;
+}
+
 void cxib_abort_pd(struct cxib_pd *pd, struct ib_udata *udata);
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
 int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);

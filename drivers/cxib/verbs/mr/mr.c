@@ -134,7 +134,7 @@ static void discard(struct cxib_mr *mr, struct ib_pd *pd)
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_pinned pinned = { .umem = mr->umem, .umem_users = mr->umem_users };
 
-	cxib_discard_object(ibdev, pd->uobject ? pd->uobject->context : NULL, &destroy, &pinned,
+	cxib_discard_object(ibdev, cxib_pd_context(pd), &destroy, &pinned,
 			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
 	mr->umem = pinned.umem;
 	mr->umem_users = pinned.umem_users;

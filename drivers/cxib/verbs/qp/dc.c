@@ -204,10 +204,8 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 /* A DCT whose destruction fails becomes a leftover. It has no memory to keep. */
 static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
 {
-	const struct ib_uobject *pd = qp->ib.pd->uobject;
-
 	if (err)
-		cxib_leftovers_keep(to_ibdev(qp->ib.device), pd ? pd->context : NULL, destroy,
+		cxib_leftovers_keep(to_ibdev(qp->ib.device), cxib_pd_context(qp->ib.pd), destroy,
 				    NULL, err);
 }
 

@@ -407,31 +407,45 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	return err;
 }
 
+/* The RDMA core sets the XRC domain of an XRC_TGT QP of user space, after its creation. */
 static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 {
-	return cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+	struct cxib_destroy destroy =
+		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
+
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT && qp->ib.xrcd) {
+		destroy.is_xrc_tgt = true;
+		destroy.xrcdn = to_xrcd(qp->ib.xrcd)->xrcdn;
+	}
+	return destroy;
 }
 
-/* Nothing can refer to the QP yet. */
-static void discard(struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_udata *udata)
+/*
+ * The RDMA core does not know the QP yet, or frees it. The context is not taken from udata: for an
+ * XRC_TGT QP of user space there is none, and the core destroys a QP that its security module
+ * refuses with one that belongs to no request.
+ */
+static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	const struct cxib_destroy destroy = destroy_of(qp);
+	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 
-	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &qp->user.pinned,
-			    cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
+	if (err && qp->is_user)
+		cxib_leftovers_keep(ibdev, cxib_pd_context(qp->ib.pd), &destroy, &qp->user.pinned,
+				    err);
+	else
+		cxib_finish_destroy(ibdev, err);
 }
 
 /**
  * cxib_qp_create_hw() - create a QP in the device and publish it
  * @qp: QP with sizes and memory
  * @init: attributes, with the actual cap
- * @udata: driver data of the request; NULL: kernel object
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_qp(); -ENOMEM.
  */
-int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		      struct ib_udata *udata)
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err;
@@ -442,7 +456,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 		return err;
 	err = publish(ibdev, qp);
 	if (err)
-		discard(ibdev, qp, udata);
+		destroy_in_device(ibdev, qp);
 	return err;
 }
 
@@ -536,7 +550,7 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		if (err)
 			goto free_memory;
 	}
-	err = cxib_qp_create_hw(qp, init, NULL);
+	err = cxib_qp_create_hw(qp, init);
 	if (err)
 		goto stop_gsi;
 	return 0;
@@ -632,18 +646,19 @@ static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	return cxib_cmd_2rst_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 }
 
-/* The QP is unpublished, so an error cannot be returned. */
-static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
-			      struct ib_udata *udata)
+/*
+ * The RDMA core destroys an XRC_TGT QP of user space without udata when its last handle is closed,
+ * and no process learns of an error.
+ */
+static int finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
+			const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
 {
-	const struct cxib_destroy destroy = destroy_of(qp);
-	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
-	if (err && qp->is_user)
-		cxib_leftovers_keep(ibdev, cxib_udata_context(udata), &destroy, &qp->user.pinned,
-				    err);
-	else
-		cxib_finish_destroy(ibdev, err);
+	if (!err || udata || !qp->is_user)
+		return cxib_finish_user_destroy(ibdev, udata, destroy, pinned, err);
+	cxib_leftovers_keep(ibdev, cxib_pd_context(qp->ib.pd), destroy, pinned, err);
+	return 0;
 }
 
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
@@ -659,7 +674,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_gsi_stop(qp);
 	reset_error = reset_in_device(ibdev, qp);
 	destroy.before = HW_CMD_2RST_QP;
-	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned, reset_error);
+	err = finish_reset(qp, udata, &destroy, &pinned, reset_error);
 	if (err)
 		return err;
 	unpublish(ibdev, qp);
@@ -669,7 +684,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	destroy_pipelining(qp);
 	qp->user.pinned = pinned;
 	if (!reset_error)
-		destroy_in_device(ibdev, qp, udata);
+		destroy_in_device(ibdev, qp);
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(ibdev, qp, 0);

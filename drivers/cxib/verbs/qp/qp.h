@@ -167,7 +167,7 @@ struct cxib_drain {
  * @qpn: QPN of the device; ib.qp_num of SMI and GSI QPs is 0 and 1
  * @port: port of an SMI or GSI QP, or of the primary path; 0: not set yet
  * @user: memory and UAR that user space passed; user QPs only
- * @is_user: user space posts to it, not the kernel
+ * @is_user: user space has created it: it posts to it, not the kernel
  * @uar: index of its UAR page
  * @user_index: user_index of its CQEs; user QPs only
  * @packet_based_credit: end-to-end credits of the requester count packets, not messages
@@ -309,8 +309,7 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context);
-int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		      struct ib_udata *udata);
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata);
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata);

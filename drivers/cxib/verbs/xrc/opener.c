@@ -52,8 +52,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_open);
  * cxib_xrc_close() - undo cxib_xrc_open(), and destroy the QP if it has no other handle
  * @opener: the handle; receives no events afterwards
  *
- * ib_close_qp() would leak a QP whose last handle it closes. The destruction does not fail:
- * without udata, a command that fails makes the device fatal.
+ * ib_close_qp() would leak a QP whose last handle it closes. The destruction does not fail: a QP
+ * that firmware refuses to destroy becomes a leftover.
  *
  * Context: process context, may sleep.
  */
