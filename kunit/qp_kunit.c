@@ -4,6 +4,7 @@
 #include "hw/contexts.h"
 
 #define PDN	0x77
+#define CQN	0x55
 
 static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
 {
@@ -49,6 +50,23 @@ static void user_qp_is_created_without_fre(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&context));
 }
 
+/* create_xrc_tgt_qp() in mlx5_ib/qp.c. */
+static void xrc_tgt_qp_names_placeholder_cq(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+
+	fake->ibdev.xrc.cqn = CQN;
+	fake->qp.has_sq = false;
+	fake->qp.has_rq = false;
+	fake->qp.ib.send_cq = NULL;
+	fake->qp.ib.recv_cq = NULL;
+	context = context_of(fake, IB_QPT_XRC_TGT);
+	KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_snd(&context));
+	KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_rcv(&context));
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_no_sq(&context));
+}
+
 static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -66,6 +84,7 @@ static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
 	KUNIT_CASE(user_qp_is_created_without_fre),
+	KUNIT_CASE(xrc_tgt_qp_names_placeholder_cq),
 	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),
 	{}
 };

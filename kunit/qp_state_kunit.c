@@ -132,6 +132,36 @@ static void transitions_repeat_st_pd_and_cqns(struct kunit *test)
 	}
 }
 
+/* get_cqs() in mlx5_ib/qp.c. */
+static void transitions_repeat_cqns_by_qp_type(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_type type;
+		u32 cqn_snd, cqn_rcv;
+	} types[] = {
+		{ IB_QPT_RC, CQN, CQN }, { IB_QPT_UC, CQN, CQN }, { IB_QPT_GSI, CQN, CQN },
+		{ IB_QPT_XRC_INI, CQN, 0 }, { CXIB_QPT_UMR, CQN, 0 },
+		{ IB_QPT_XRC_TGT, 0, 0 }, { IB_QPT_DRIVER, 0, 0 },
+	};
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+	int i;
+
+	fake->cq.cqn = CQN;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		fake->qp.ib.qp_type = types[i].type;
+		fake->qp.state = IB_QPS_INIT;
+		transition = transit(test, fake, IB_QPS_RTR, &attr, 0);
+		KUNIT_EXPECT_EQ_MSG(test, types[i].cqn_snd,
+				    hw_qpc_get_cqn_snd(&transition->context), "type %d",
+				    types[i].type);
+		KUNIT_EXPECT_EQ_MSG(test, types[i].cqn_rcv,
+				    hw_qpc_get_cqn_rcv(&transition->context), "type %d",
+				    types[i].type);
+	}
+}
+
 /* Only RST2INIT has them in public drivers. */
 static void only_rst2init_sets_rlky_dbr_addr_and_counter_set(struct kunit *test)
 {
@@ -143,6 +173,7 @@ static void only_rst2init_sets_rlky_dbr_addr_and_counter_set(struct kunit *test)
 	fake->ibdev.has_counters = true;
 	fake->ibdev.ports[0].counter_set = FIRST_SET;
 	fake->qp.dbr.dma = DBR_ADDR;
+	fake->qp.has_rq = true;
 	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
 	KUNIT_EXPECT_EQ(test, DBR_ADDR, hw_qpc_get_dbr_addr(&transition->context));
 	transition = transit(test, fake, IB_QPS_RTR, &attr, 0);
@@ -151,13 +182,30 @@ static void only_rst2init_sets_rlky_dbr_addr_and_counter_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_counter_set_id(&transition->context));
 }
 
-static void rst2init_user_qp_leaves_dbr_addr(struct kunit *test)
+/* __mlx5_ib_modify_qp() in mlx5_ib/qp.c. */
+static void rst2init_user_qp_sets_dbr_addr_but_no_rlky(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 1 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
 
+	fake->ibdev.ib.local_dma_lkey = RESD_LKEY;
 	fake->qp.is_user = true;
+	fake->qp.has_rq = true;
+	fake->qp.dbr.dma = DBR_ADDR;
+	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
+	KUNIT_EXPECT_EQ(test, DBR_ADDR, hw_qpc_get_dbr_addr(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&transition->context));
+}
+
+/* dbr_addr is for the RQ only: __mlx5_ib_modify_qp() in mlx5_ib/qp.c. */
+static void rst2init_without_rq_leaves_dbr_addr(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.has_rq = false;
 	fake->qp.dbr.dma = DBR_ADDR;
 	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_dbr_addr(&transition->context));
@@ -264,6 +312,43 @@ static void modify_qp_optional_attr_sets_opt_param_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
 }
 
+/* opt_mask in mlx5_ib/qp.c has no entries for QP0, QP1 and REG_UMR. */
+static void special_qp_optional_attr_leaves_opt_param_mask(struct kunit *test)
+{
+	static const enum ib_qp_type types[] = { IB_QPT_SMI, IB_QPT_GSI, CXIB_QPT_UMR };
+	const struct ib_qp_attr attr = { .qkey = IB_QP1_QKEY, .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		fake->qp.ib.qp_type = types[i];
+		fake->qp.state = IB_QPS_INIT;
+		KUNIT_EXPECT_EQ(test, 0, transit(test, fake, IB_QPS_INIT, &attr,
+						 IB_QP_PKEY_INDEX | IB_QP_QKEY)->optional);
+		KUNIT_EXPECT_EQ(test, 0, transit(test, fake, IB_QPS_RTR, &attr,
+						 IB_QP_PKEY_INDEX | IB_QP_QKEY)->optional);
+	}
+}
+
+/* opt_mask in mlx5_ib/qp.c. */
+static void sqd2rts_takes_access_but_no_alternate_path(struct kunit *test)
+{
+	const struct ib_qp_attr attr = {
+		.path_mig_state = IB_MIG_REARM, .alt_port_num = 1,
+		.alt_ah_attr.type = RDMA_AH_ATTR_TYPE_IB,
+	};
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	fake->qp.state = IB_QPS_SQD;
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT |
+			      HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE |
+			      HW_QP_OPTIONAL_PARAMETERS_RWE,
+			transit(test, fake, IB_QPS_RTS, &attr,
+				IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER | IB_QP_ALT_PATH |
+				IB_QP_PATH_MIG_STATE)->optional);
+}
+
 static void rc_qp_reset_to_rts_sets_context(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
@@ -362,14 +447,18 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ud_qp_reset_to_rts_sets_context),
 	KUNIT_CASE(rst2init_kernel_qp_sets_rlky),
 	KUNIT_CASE(transitions_repeat_st_pd_and_cqns),
+	KUNIT_CASE(transitions_repeat_cqns_by_qp_type),
 	KUNIT_CASE(only_rst2init_sets_rlky_dbr_addr_and_counter_set),
-	KUNIT_CASE(rst2init_user_qp_leaves_dbr_addr),
+	KUNIT_CASE(rst2init_user_qp_sets_dbr_addr_but_no_rlky),
+	KUNIT_CASE(rst2init_without_rq_leaves_dbr_addr),
 	KUNIT_CASE(rtr2rts_without_access_flags_leaves_access),
 	KUNIT_CASE(rc_qp_rtr_and_rts_set_log_ack_req_freq),
 	KUNIT_CASE(init2rtr_sets_port_of_qp),
 	KUNIT_CASE(gsi_qp_rst2init_sets_port_and_mtu),
 	KUNIT_CASE(gsi_tx_qp_rst2init_sets_deth_sqpn_1),
 	KUNIT_CASE(modify_qp_optional_attr_sets_opt_param_mask),
+	KUNIT_CASE(special_qp_optional_attr_leaves_opt_param_mask),
+	KUNIT_CASE(sqd2rts_takes_access_but_no_alternate_path),
 	KUNIT_CASE(rc_qp_reset_to_rts_sets_context),
 	KUNIT_CASE(uc_qp_access_flags_set_rwe_only),
 	KUNIT_CASE(sqe_to_rts_uses_sqerr2rts),

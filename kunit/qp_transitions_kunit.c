@@ -5,6 +5,7 @@
  */
 #include "fake_queue_pair.h"
 #include "hw/command_queue.h"
+#include "hw/commands_queue_pairs.h"
 
 #define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
 #define MIGRATION	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
@@ -146,6 +147,56 @@ static void modify_qp_all_attrs_returns_0(struct kunit *test)
 				    "transition %zu", i);
 }
 
+static u16 issued[4];
+static u32 optional_of_last;
+static unsigned int num_issued;
+static u16 refused;
+
+static u8 record(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+{
+	const u16 opcode = hw_cmd_in_get_opcode(in);
+
+	if (num_issued < ARRAY_SIZE(issued))
+		issued[num_issued] = opcode;
+	num_issued++;
+	optional_of_last = hw_rts2rts_qp_in_get_opt_param_mask(in);
+	return opcode == refused ? HW_COMMAND_STATUS_BAD_PARAMETER : HW_COMMAND_STATUS_OK;
+}
+
+/* SQD2RTS_QP takes no alternate path, so RTS2RTS_QP sets it. */
+static void modify_qp_sqd_to_rts_sets_alternate_path_in_rts(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+
+	num_issued = 0;
+	refused = 0;
+	fake->hca->script = record;
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, MIGRATION));
+	KUNIT_EXPECT_EQ(test, 2, num_issued);
+	KUNIT_EXPECT_EQ(test, HW_CMD_SQD_RTS_QP, issued[0]);
+	KUNIT_EXPECT_EQ(test, HW_CMD_RTS2RTS_QP, issued[1]);
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
+			      HW_QP_OPTIONAL_PARAMETERS_PM_STATE, optional_of_last);
+	num_issued = 0;
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, 0));
+	KUNIT_EXPECT_EQ(test, 1, num_issued);
+}
+
+static void modify_qp_refused_alternate_path_leaves_rts(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+
+	refused = HW_CMD_RTS2RTS_QP;
+	fake->hca->script = record;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			transit(fake, IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, MIGRATION));
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, fake->qp.state);
+	refused = HW_CMD_SQD_RTS_QP;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			transit(fake, IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, MIGRATION));
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, fake->qp.state);
+}
+
 static bool is_in_table(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to)
 {
 	size_t i;
@@ -221,6 +272,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(modify_qp_required_attrs_returns_0),
 	KUNIT_CASE(modify_qp_single_attr_follows_table),
 	KUNIT_CASE(modify_qp_all_attrs_returns_0),
+	KUNIT_CASE(modify_qp_sqd_to_rts_sets_alternate_path_in_rts),
+	KUNIT_CASE(modify_qp_refused_alternate_path_leaves_rts),
 	KUNIT_CASE(modify_qp_unlisted_transition_returns_error),
 	KUNIT_CASE(modify_qp_fatal_to_err_or_reset_returns_0),
 	KUNIT_CASE(modify_qp_fatal_during_2err_returns_0),

@@ -124,10 +124,11 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, enum ib_qp_state to)
 {
 	const struct ib_qp_attr attr = { .qp_state = to, .port_num = 1 };
+	const int mask = to == IB_QPS_INIT ? IB_QP_STATE | IB_QP_PORT : IB_QP_STATE;
 	struct cxib_qp_transition transition;
 	int err;
 
-	err = cxib_qp_transition(qp, &attr, IB_QP_STATE | IB_QP_PORT, &transition) ?:
+	err = cxib_qp_transition(qp, &attr, mask, &transition) ?:
 	      cxib_cmd_modify_qp(commands_of(ibdev), &transition);
 	/* Any state but RESET makes destroy_qp issue 2RST_QP first. */
 	cxib_qp_set_state(qp, to);

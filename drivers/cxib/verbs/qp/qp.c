@@ -171,7 +171,10 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 	free_entries(qp);
 }
 
-/* The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. */
+/*
+ * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. An XRC_TGT
+ * QP names the placeholder CQ for sends, too, as that of the kernel's own driver.
+ */
 static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
@@ -181,6 +184,8 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
 	hw_qpc_set_cqn_rcv(context, xrc->cqn);
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		hw_qpc_set_cqn_snd(context, xrc->cqn);
 }
 
 /* A QP with an SQ updates the tag list and has no rendezvous data to fetch. */

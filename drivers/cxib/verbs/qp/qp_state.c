@@ -34,6 +34,7 @@
 #define QP_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | FLUSH_ACCESS | \
 				 MR_ACCESS)
+#define MIGRATION_ATTRS		(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
 #define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
 				 HW_QP_OPTIONAL_PARAMETERS_RWE)
 
@@ -92,9 +93,9 @@ static u32 connected_optional(u16 opcode, u32 access)
 		       HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH;
 	case HW_CMD_RTR2RTS_QP:
 	case HW_CMD_RTS2RTS_QP:
-	case HW_CMD_SQD_RTS_QP:
 		return access | timer | migration;
 	case HW_CMD_SQERR2RTS_QP:
+	case HW_CMD_SQD_RTS_QP:
 		return access | timer;
 	default:
 		/* All fields are mandatory. */
@@ -117,6 +118,7 @@ static u32 datagram_optional(u16 opcode)
 	}
 }
 
+/* As opt_mask in the kernel's own driver, so it is known that firmware accepts them. */
 static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 {
 	u32 wanted = 0;
@@ -133,8 +135,10 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 		return wanted & connected_optional(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
 		return wanted & connected_optional(opcode, HW_QP_OPTIONAL_PARAMETERS_RWE);
-	default:
+	case IB_QPT_UD:
 		return wanted & datagram_optional(opcode);
+	default:
+		return 0;
 	}
 }
 
@@ -252,31 +256,42 @@ static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_q
 		hw_qpc_set_log_sra_max(context, order_base_2(attr->max_rd_atomic));
 }
 
+static void repeat_cqns(const struct cxib_qp *qp, struct hw_qpc *context)
+{
+	switch (qp->ib.qp_type) {
+	case IB_QPT_XRC_TGT:
+	case IB_QPT_DRIVER:
+		return;
+	case IB_QPT_XRC_INI:
+	case CXIB_QPT_UMR:
+		break;
+	default:
+		hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
+	}
+	hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
+}
+
 /*
  * What CREATE_QP has said and no transition changes. The kernel's own driver says it again each
- * time, so it is known that firmware accepts that.
+ * time, so it is known that firmware accepts that; CQNs only of some types: get_cqs() there.
  */
 static void repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
 {
 	hw_qpc_set_st(context, cxib_qp_service_type(qp->ib.qp_type));
 	hw_qpc_set_pd(context, cxib_qp_pdn(qp));
-	if (qp->ib.send_cq)
-		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
-	if (qp->ib.recv_cq && !cxib_qp_is_xrc(qp))
-		hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
+	repeat_cqns(qp, context);
 }
 
-/* Fields that the device reads in RST2INIT only. */
+/* Fields that the device reads in RST2INIT only; dbr_addr is for the RQ. */
 static void fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct hw_qpc *context)
 {
 	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
 
 	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(to_ibdev(qp->ib.device), port));
-	if (qp->is_user)
-		return;
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
-	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
+	if (qp->has_rq)
+		hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
@@ -451,6 +466,27 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 			 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
 			 IB_QP_QKEY)
 
+/*
+ * SQD2RTS_QP takes no alternate path: no public driver sends one with it. If RTS2RTS_QP fails, the
+ * QP is in RTS nevertheless.
+ */
+static int migrate_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr in_rts = *attr;
+	struct cxib_qp_transition transition;
+	int err;
+
+	if (!(mask & MIGRATION_ATTRS))
+		return 0;
+	in_rts.cur_qp_state = IB_QPS_RTS;
+	err = cxib_qp_transition(qp, &in_rts, IB_QP_STATE | IB_QP_CUR_STATE |
+				 (mask & MIGRATION_ATTRS), &transition) ?:
+	      cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
+	if (err)
+		cxib_qp_enter_state(qp, IB_QPS_RTS);
+	return err;
+}
+
 static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_qp_transition transition;
@@ -465,7 +501,9 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 	err = cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
 	if (err)
 		cxib_sq_restore_stop(qp, stop);
-	return err;
+	if (err || transition.opcode != HW_CMD_SQD_RTS_QP)
+		return err;
+	return migrate_after_sqd(qp, attr, mask);
 }
 
 /**
