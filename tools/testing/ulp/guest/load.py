@@ -138,14 +138,14 @@ def iser_disk(*settings: tuple[str, int]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def nvme_disk() -> Iterator[str]:
+def nvme_disk(*options: str) -> Iterator[str]:
     """A target that still knows the connection before refuses the first ones after it."""
     with contextlib.ExitStack() as stack:
         found, errors = [], [""]
 
         def connects() -> bool:
             try:
-                found.append(stack.enter_context(nvme.connection()))
+                found.append(stack.enter_context(nvme.connection(2, *options)))
             except AssertionError as error:
                 errors[0] = str(error)
             return bool(found)

@@ -26,12 +26,31 @@ SECONDS = int(os.environ.get("ULP_SOAK", "60"))
 LOCKDEP = pathlib.Path("/proc/lockdep_stats")
 RDS_MESSAGES = 200
 """Of one pass."""
+PATIENCE = 3600
+"""Seconds that a protocol waits for an answer: where processors are busy it takes longer than the 5 to 60 s of their defaults,
+after which a protocol connects anew, and fails at last."""
+NVME_OPTIONS = ("--keep-alive-tmo", str(PATIENCE))
+NVME_TIMEOUTS = ("io_timeout", "admin_timeout")
+ISER_SETTINGS = (("node.conn[0].timeo.noop_out_interval", 0), ("node.conn[0].timeo.noop_out_timeout", 0),
+                 ("node.session.timeo.replacement_timeout", PATIENCE))
+"""No pings."""
 
 
 def ip_stream() -> Load:
     # Where processors are busy the server ends a stream that takes some seconds longer than it should, or refuses the next
     # one since it has not ended the last. Begun anew until it succeeds: the test waits for the end of the pass.
     return retried("iperf3: error", "iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "1M", "-b", "4M")
+
+
+def set_nvme_timeouts() -> None:
+    rdma.run("modprobe", "nvme_core")
+    for name in NVME_TIMEOUTS:
+        disks.write(pathlib.Path("/sys/module/nvme_core/parameters") / name, PATIENCE)
+
+
+def set_command_timeout(disk: str) -> None:
+    """Of a disk of SCSI."""
+    disks.write(pathlib.Path("/sys/block") / pathlib.Path(disk).name / "device/timeout", PATIENCE)
 
 
 class Soak(Faulty):
@@ -49,9 +68,12 @@ class Soak(Faulty):
                        rdma.background("iperf3", "-s", "-B", wire.SERVER)):
             stack.enter_context(server)
         time.sleep(1)
+        set_nvme_timeouts()
         # All are connected before one has load; that with the most memory keys first: each connection has its time limits.
-        paths = {"iser": iser_disk(), "srp": srp_disk(gid), "nvme": nvme_disk(), "nfs": nfs_file()}
+        paths = {"iser": iser_disk(*ISER_SETTINGS), "srp": srp_disk(gid), "nvme": nvme_disk(*NVME_OPTIONS), "nfs": nfs_file()}
         connected = {name: stack.enter_context(path) for name, path in paths.items()}
+        for name in ("iser", "srp"):
+            set_command_timeout(connected[name])
         loads = {name: writes(path) for name, path in connected.items()}
         return {**loads, "ipoib": ip_stream()}
 
