@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CQs of user space. */
 #include <linux/log2.h>
+#include <linux/slab.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -121,8 +122,8 @@ static int hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
 
 	if (err)
 		return err;
-	cq->user.uar = cxib_hold_uar(context, *number);
-	if (!cq->user.uar) {
+	cq->user->uar = cxib_hold_uar(context, *number);
+	if (!cq->user->uar) {
 		ibdev_dbg(cq->ib.device, "create CQ: UAR 0x%x not owned by the context\n", *number);
 		return -EINVAL;
 	}
@@ -179,14 +180,20 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 		.size = (size_t)request.cqe_size << cq->log_size,
 		.dbr = request.db_addr,
 	};
-	err = cxib_pin_queue(context, &memory, &cq->user, &cq->buffer, &cq->dbr.dma);
+	cq->user = kzalloc(sizeof(*cq->user), GFP_KERNEL_ACCOUNT);
+	if (!cq->user)
+		return -ENOMEM;
+	err = cxib_pin_queue(context, &memory, cq->user, &cq->buffer, &cq->dbr.dma);
 	if (err)
-		return err;
+		goto free_user;
 	err = hold_uar(cq, context, attrs, &request, &params.uar);
 	if (!err)
 		err = create_hw(cq, udata, &params);
-	if (err)
-		cxib_unpin_failed_queue(cq->ib.device, &cq->user, &cq->buffer, err);
+	if (!err)
+		return 0;
+	cxib_unpin_failed_queue(cq->ib.device, cq->user, &cq->buffer, err);
+free_user:
+	kfree(cq->user);
 	return err;
 }
 
@@ -219,9 +226,11 @@ int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	guard(rwsem_write)(&context->references);
 	err = cxib_destroy_cq_kernel(ib, udata);
-	if (!err)
-		cxib_unpin_queue(&cq->user, &cq->buffer);
-	return err;
+	if (err)
+		return err;
+	cxib_unpin_queue(cq->user, &cq->buffer);
+	kfree(cq->user);
+	return 0;
 }
 
 static u32 bytes_of_entry(const struct cxib_cq *cq)
@@ -273,7 +282,7 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 		return err;
 	err = cxib_cmd_resize_cq(commands_of(ibdev), cq->cqn, &params, &status);
 	if (!err) {
-		swap(cq->user.pinned.umem, user.pinned.umem);
+		swap(cq->user->pinned.umem, user.pinned.umem);
 		swap(cq->buffer, buffer);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;

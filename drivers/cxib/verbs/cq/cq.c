@@ -145,7 +145,8 @@ void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata)
 	const struct cxib_destroy destroy =
 		cxib_destroy_object(HW_CMD_DESTROY_CQ, cq->uid, cq->cqn);
 
-	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &cq->user.pinned,
+	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy,
+			    cq->user ? &cq->user->pinned : NULL,
 			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
@@ -231,9 +232,11 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	const struct cxib_destroy destroy =
 		cxib_destroy_object(HW_CMD_DESTROY_CQ, cq->uid, cq->cqn);
-	struct cxib_pinned pinned = cq->user.pinned;
+	struct cxib_pinned pinned = {};
 	int err;
 
+	if (cq->user)
+		pinned = cq->user->pinned;
 	/* Before the device can reuse the CQN. */
 	xa_erase_irq(&ibdev->cqs, cq->cqn);
 	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
@@ -245,7 +248,8 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 	}
 	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
-	cq->user.pinned = pinned;
+	if (cq->user)
+		cq->user->pinned = pinned;
 	if (!cq->is_user)
 		destroy_poll(ibdev, cq);
 	return 0;

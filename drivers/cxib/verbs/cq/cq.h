@@ -21,17 +21,17 @@ struct cxib_qp;
  * @ib: the RDMA core's CQ
  * @cqn: CQN
  * @log_size: log2 of the number of CQEs
- * @user: memory and UAR that user space passed; user CQs only
+ * @user: memory and UAR that user space passed; NULL: kernel CQ
  * @is_user: polled by user space, not by the kernel
  * @is_scheduled: the scheduler gets the events; false: the comp_handler. Changes at any time.
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
+ * @eq: EQ of completion events
  * @claim: decides whether an event is delivered; kernel CQs only, but for its num_events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
- * @eq: EQ of completion events
- * @reference: held while an asynchronous event is delivered
  * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events
+ * @reference: held while an asynchronous event is delivered
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
  * @lock: serializes pollers; protects what follows, and the consumer indices of the
@@ -54,17 +54,17 @@ struct cxib_cq {
 	struct ib_cq ib;
 	u32 cqn;
 	unsigned int log_size;
-	struct cxib_user_queue user;
+	struct cxib_user_queue *user;
 	bool is_user;
 	bool is_scheduled;
 	u16 uid;
 	enum hw_cqe_size user_entry;
+	struct cxib_eq *eq;
 	struct cxib_claim claim;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
-	struct cxib_eq *eq;
-	struct cxib_reference reference;
 	struct cxib_poll_cq *poll;
+	struct cxib_reference reference;
 	struct mutex resize_lock; /* see above */
 	spinlock_t lock; /* see above */
 	bool is_stopped;
