@@ -76,9 +76,12 @@ class Hca:
         rdma.until(self.directory.exists, "the device is there again")
         self.bind()
 
-    def reports_a_fatal_fault(self) -> None:
-        # It may have done so a moment ago.
+    def recovers_each_time(self) -> None:
+        """Even if it has failed a moment ago."""
         rdma.run("devlink", "health", "set", f"pci/{self.name}", "reporter", REPORTER, "grace_period", 0)
+
+    def reports_a_fatal_fault(self) -> None:
+        self.recovers_each_time()
         before = self.registration()
         control("health", "fatal", "1", f"@hca{self.number}")
         rdma.until(lambda: self.registration() != before, "the device that has failed goes")

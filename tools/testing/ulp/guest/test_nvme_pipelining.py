@@ -187,6 +187,7 @@ class Removal(PipelinedTarget):
 
     def check(self, command: str) -> None:
         hca = removable.hca(0)
+        hca.recovers_each_time()
         with connected(*self.OPTIONS) as descriptor, pipelined.bad_blocks(10 * BLOCKS):
             before = hca.registration()
             control("fault", f"surprise-removal on={command} times=1 for=4s @hca0")
