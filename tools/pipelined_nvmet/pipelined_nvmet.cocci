@@ -99,8 +99,8 @@ identifier cq, wc, rsp;
 +	rsp->pipelined = false;
 +	rsp->send_wr.send_flags &= ~IB_SEND_FENCE;
 +	ib_dma_sync_single_for_cpu(device, rsp->send_sge.addr, rsp->send_sge.length, DMA_TO_DEVICE);
-+	if (status)
-+		rsp->req.cqe->status = cpu_to_le16(status << 1);
++	/* Whatever the HCA has reported, the response must not be a good one. */
++	rsp->req.cqe->status = cpu_to_le16((status ?: NVME_SC_INVALID_PI) << 1);
 +	ib_dma_sync_single_for_device(device, rsp->send_sge.addr, rsp->send_sge.length, DMA_TO_DEVICE);
 +	if (unlikely(ib_post_send(queue->qp, &rsp->send_wr, NULL))) {
 +		pr_err("sending cmd response failed\n");
