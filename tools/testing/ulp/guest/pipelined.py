@@ -20,6 +20,9 @@ CXIB = os.environ.get("ULP_CXIB", "")  # the module, for the other driver's gues
 SWITCH = pathlib.Path("/sys/kernel/debug/cxib/signature_pipelining")
 MEGABYTES = 32
 BLOCK = 512
+# What rdma calls IB_POLL_WORKQUEUE, by the numbers of Linux before 5.8. No other CQ of the device has it: those of the RDMA
+# core are polled in other contexts.
+POLLED_BY_TARGET = "SOFTIRQ"
 COUNTERS = tuple(f"drv_signature_{name}" for name in ("stops", "cancelled", "spurious_events"))
 
 
@@ -72,7 +75,24 @@ def switched_off() -> Iterator[None]:
         SWITCH.write_text("Y")
 
 
+def _resources(kind: str) -> list[dict]:
+    """Of the target's HCA, with what its driver says."""
+    entries = json.loads(rdma.run("rdma", "-j", "-dd", "resource", "show", kind))
+    return [entry for entry in entries if entry["ifname"] == wire.ends()[0].device]
+
+
+def _queue_pairs() -> list[dict]:
+    """Those of the target that have signature pipelining."""
+    return [entry for entry in _resources("qp") if COUNTERS[0] in entry]
+
+
 def counters() -> dict[int, tuple[int, ...]]:
     """Of the target's QPs with signature pipelining, by number: stops, cancelled responses, unexplained events."""
-    text = rdma.run("rdma", "-j", "-dd", "resource", "show", "qp", "link", f"{wire.ends()[0].device}/1")
-    return {entry["lqpn"]: tuple(entry[name] for name in COUNTERS) for entry in json.loads(text) if COUNTERS[0] in entry}
+    return {entry["lqpn"]: tuple(entry[name] for name in COUNTERS) for entry in _queue_pairs()}
+
+
+def completions() -> int:
+    """How many CQEs the target has polled; counted when none of its WRs is outstanding."""
+    rdma.until(lambda: all(entry["drv_send_produced"] == entry["drv_send_consumed"]
+                           for entry in _resources("qp") if entry["type"] == "RC"), "all responses of the target have completed")
+    return sum(entry["drv_consumer"] for entry in _resources("cq") if entry["poll-ctx"] == POLLED_BY_TARGET)

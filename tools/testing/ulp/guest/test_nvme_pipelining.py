@@ -33,6 +33,7 @@ READS = 1000
 PLACES = 64  # on the disk, of one read each
 QUEUES = 2  # of nvme.connection(), without that of the administration
 SIG_ERR = 0xc  # opcode of the CQE
+NO_KEEP_ALIVE = "--keep-alive-tmo=86400"  # its commands would count as well
 RETRIES = pathlib.Path("/sys/module/nvme_core/parameters/max_retries")
 
 
@@ -110,6 +111,15 @@ class Disk(PipelinedTarget):
             self.assertEqual(len(before), QUEUES if pipelined.HAS_PIPELINING else 0)
             self.assert_reads_right(descriptor)
             self.assert_counters_grow(before, range(1), 0)
+
+    @unittest.skipUnless(pipelined.HAS_PIPELINING, "counters of cxib")
+    def test_read_takes_two_completions_of_target(self) -> None:
+        """Its command and its response; the data make a third one where they are not posted together."""
+        for expected, find in ((2, contextlib.nullcontext), (3, pipelined.switched_off)):
+            with self.subTest(expected), peer.holding(find), connected(NO_KEEP_ALIVE) as descriptor:
+                before = peer.call(pipelined.completions)
+                self.assert_reads_right(descriptor, 2 * PLACES)
+                self.assertEqual(peer.call(pipelined.completions) - before, 2 * PLACES * expected)
 
     def test_bad_block_reported_by_target(self) -> None:
         with connected() as descriptor:
