@@ -80,6 +80,18 @@ def connected(*options: str) -> Iterator[int]:
         yield descriptor
 
 
+@contextlib.contextmanager
+def bad_blocks(*blocks: int) -> Iterator[None]:
+    """Some blocks of the target's disk are bad meanwhile. The client's HCA, which checks them too, does not report it: what
+    the target answers counts."""
+    control("fault", f"cqe type={SIG_ERR} drop @hca1")
+    try:
+        with peer.holding(pipelined.bad_blocks, *blocks):
+            yield
+    finally:
+        control("faults", "clear")
+
+
 class PipelinedTarget(ulp.Protocol):
     def setUp(self) -> None:
         """A bad block is read once only."""
@@ -124,7 +136,7 @@ class Disk(PipelinedTarget):
     def test_bad_block_reported_by_target(self) -> None:
         with connected() as descriptor:
             before, said = peer.call(pipelined.counters), len(protection.messages())
-            with peer.holding(pipelined.bad_blocks, 10 * BLOCKS + 3):
+            with bad_blocks(10 * BLOCKS + 3):
                 self.assertEqual(read(descriptor, 10), errno.EILSEQ)
                 self.assertIn(GUARD, protection.messages()[said:])
                 self.assertEqual(peer.call(pipelined.bad_reads), 1)
@@ -137,7 +149,7 @@ class Disk(PipelinedTarget):
         for bad in ((20,), (20, 21), (3, 9, 27)):
             with self.subTest(bad), connected() as descriptor:
                 before = peer.call(pipelined.counters)
-                with (peer.holding(pipelined.bad_blocks, *(place * BLOCKS for place in bad)),
+                with (bad_blocks(*(place * BLOCKS for place in bad)),
                       concurrent.futures.ThreadPoolExecutor(32) as pool):
                     results = list(pool.map(lambda place: read(descriptor, place), range(32)))
                 self.assertEqual(results, [errno.EILSEQ if place in bad else content(place) for place in range(32)])
@@ -168,23 +180,18 @@ class Disk(PipelinedTarget):
             self.assert_counters_grow(before, range(1, 2), 0)
 
     def test_bad_block_with_information_on_wire_reported_by_target(self) -> None:
-        """The client's HCA would find the block bad, too; its report is dropped, so that the answer counts."""
         with nvme.connection(1) as disk:
             protection.write(disk, b"y" * protection.SIZE)
             before = peer.call(pipelined.counters)
-            control("fault", f"cqe type={SIG_ERR} drop @hca1")
-            try:
-                with peer.holding(pipelined.bad_blocks, protection.PLACE // pipelined.BLOCK):
-                    self.assertRaises(OSError, protection.read, disk)
-                self.assert_counters_grow(before, range(1, 2), 1)
-            finally:
-                control("faults", "clear")
+            with bad_blocks(protection.PLACE // pipelined.BLOCK):
+                self.assertRaises(OSError, protection.read, disk)
+            self.assert_counters_grow(before, range(1, 2), 1)
             self.assertEqual(protection.read(disk), b"y" * protection.SIZE)
 
     def test_target_without_pipelining_reports_bad_block(self) -> None:
         with peer.holding(pipelined.switched_off), connected() as descriptor:
             self.assertEqual(peer.call(pipelined.counters), {})
-            with peer.holding(pipelined.bad_blocks, 10 * BLOCKS):
+            with bad_blocks(10 * BLOCKS):
                 self.assertEqual(read(descriptor, 10), errno.EILSEQ)
             self.assert_reads_right(descriptor, PLACES)
 
@@ -198,7 +205,7 @@ class Removal(PipelinedTarget):
     def check(self, command: str) -> None:
         hca = removable.hca(0)
         hca.recovers_each_time()
-        with connected(*self.OPTIONS) as descriptor, pipelined.bad_blocks(10 * BLOCKS):
+        with connected(*self.OPTIONS) as descriptor, bad_blocks(10 * BLOCKS):
             before = hca.registration()
             control("fault", f"surprise-removal on={command} times=1 for=4s @hca0")
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -209,7 +216,7 @@ class Removal(PipelinedTarget):
                 self.assertIsInstance(results[0].result(), int)
                 self.assertIn(results[1].result(), (errno.EIO, content(11)))
         nvme.listen_again()
-        with connected() as descriptor, pipelined.bad_blocks(10 * BLOCKS):
+        with connected() as descriptor, bad_blocks(10 * BLOCKS):
             self.assertEqual(read(descriptor, 10), errno.EILSEQ)
             self.assert_reads_right(descriptor, PLACES, but=(10,))
 
