@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ using namespace hca;
 
 constexpr std::uint64_t mellanox_oui = 0x02c9;
 constexpr std::uint64_t mellanox_pci_vendor = 0x15b3;
-constexpr std::uint64_t newest_issi = 1;
+/// One bit for each. The trace of a ConnectX-4 Lx with firmware 14.12.1220 (see hca/origin.hpp) has
+/// only that of ISSI 1, although 0 is in force until software chooses.
+constexpr std::uint64_t supported_issi = 1U << 1U;
 
 CommandResult other_function(CommandContext& context, std::uint64_t function) {
     return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_function,
@@ -115,15 +118,15 @@ CommandResult disable_hca(CommandContext& context) {
 CommandResult query_issi(CommandContext& context) {
     const auto out = context.out<hwtab::query_issi_out>();
     out.set<"current_issi">(context.hca.issi());
-    out.set<"supported_issi_dw0">((1U << (newest_issi + 1)) - 1);
+    out.set<"supported_issi_dw0">(supported_issi);
     return CommandResult::ok();
 }
 
 CommandResult set_issi(CommandContext& context) {
     const auto issi = context.in<hwtab::set_issi_in>().get<"current_issi">();
-    if (issi > newest_issi)
+    if (issi >= std::numeric_limits<std::uint64_t>::digits || ((supported_issi >> issi) & 1U) == 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
-                            "current_issi {} exceeds {}", issi, newest_issi);
+                            "current_issi {} is none of the mask {:#x}", issi, supported_issi);
     context.hca.set_issi(static_cast<std::uint16_t>(issi));
     return CommandResult::ok();
 }
@@ -140,9 +143,25 @@ CommandResult init_hca(CommandContext& context) {
     return CommandResult::ok();
 }
 
+/// Two of the profiles need a capability.
+bool has_teardown(const Capabilities& capabilities, std::uint64_t profile) {
+    using hwtab::teardown_hca_profile;
+    switch (profile) {
+    case hwtab::value<teardown_hca_profile, "force_close">:
+        return capabilities.current<"force_teardown">() != 0;
+    case hwtab::value<teardown_hca_profile, "prepare_fast_teardown">:
+        return capabilities.current<"fast_teardown">() != 0;
+    default:
+        return true;
+    }
+}
+
 CommandResult teardown_hca(CommandContext& context) {
     const auto profile = context.in<hwtab::teardown_hca_in>().get<"profile">();
     using hwtab::teardown_hca_profile;
+    if (!has_teardown(context.hca.capabilities(), profile))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "teardown profile {} is not supported", profile);
     switch (profile) {
     case hwtab::value<teardown_hca_profile, "graceful_close">:
         context.hca.tear_down_function(true);
@@ -160,6 +179,9 @@ CommandResult teardown_hca(CommandContext& context) {
 }
 
 CommandResult set_driver_version(CommandContext& context) {
+    if (context.hca.capabilities().current<"driver_version">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the capability driver_version is 0");
     const auto text = context.in<hwtab::set_driver_version_in>().bytes<"driver_version">();
     std::string version;
     for (const std::byte byte : text) {

@@ -92,6 +92,9 @@ CommandResult create_umem(CommandContext& context) {
     const auto in = context.in<hwtab::create_umem_in>();
     const hwtab::ConstView<hwtab::umem> umem{context.input.subspan(
         hwtab::locate(hwtab::create_umem_in, "umem").offset / hwtab::bits_per_byte)};
+    if (context.uid == kernel_uid && context.hca.capabilities().current<"umem_uid_0">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the capability umem_uid_0 is 0");
     if (umem.get<"ats">() != 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                             "the device has no address translation services");

@@ -50,6 +50,20 @@ bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
            field.name == "atomic_req_8B_endianness_mode";
 }
 
+/// Log2 of the size of a table, in which numbers begin with that of the first object.
+struct SmallestSize {
+    std::string_view field;
+    std::uint64_t log;
+};
+
+constexpr std::array smallest_sizes{
+    SmallestSize{"log_max_qp", std::bit_width(first_queue_pair)},
+    SmallestSize{"log_max_mkey", std::bit_width(first_memory_key)},
+    SmallestSize{"log_max_eq", std::bit_width(first_event_queue)},
+    SmallestSize{"log_max_cq", 1},
+    SmallestSize{"log_max_pd", 1},
+};
+
 /// The values of a page that software has set.
 struct Choice {
     CapabilityPage page;
@@ -79,6 +93,10 @@ private:
             return std::unexpected(CapabilityError{
                 Syndrome::capability_above_maximum,
                 fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, max)});
+        if (page == CapabilityPage::general && value < smallest_capability(field.name))
+            return std::unexpected(CapabilityError{
+                Syndrome::field_out_of_range, fmt::format("{} {} is below {}", field.name, value,
+                                                          smallest_capability(field.name))});
         hwtab::write_bits(wanted.data(), offset, field.width, value);
         return {};
     }
@@ -123,6 +141,11 @@ void store_unlisted(std::span<const UnlistedValue> values, std::span<std::byte> 
 
 } // namespace
 
+std::uint64_t smallest_capability(std::string_view field) {
+    const auto* const found = std::ranges::find(smallest_sizes, field, &SmallestSize::field);
+    return found == smallest_sizes.end() ? 0 : found->log;
+}
+
 Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_size) {
     for (const CapabilityValue& value : common_general_capabilities())
         store(general_, hwtab::cmd_hca_cap, value);
@@ -134,10 +157,9 @@ Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_
         store_unlisted(reserved_number_values, general_2_.maximum, general_2_.initial);
     for (const CapabilityValue& value : common_atomic_capabilities())
         store(atomic_, hwtab::atomic_caps, value);
-    for (const CapabilityValue& value : common_paging_capabilities())
-        store(on_demand_paging_, hwtab::odp_cap, value);
-    for (const CapabilityValue& value : settings.profile->on_demand_paging)
-        store(on_demand_paging_, hwtab::odp_cap, value);
+    for (const CapabilityValue& value : settings.profile->atomic)
+        store(atomic_, hwtab::atomic_caps, value);
+    describe_on_demand_paging(*settings.profile);
     apply_settings(settings);
     const hwtab::ConstView<hwtab::cmd_hca_cap> general{general_.maximum};
     if (general.get<"qos">() != 0)
@@ -145,6 +167,16 @@ Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_
     if (general.get<"device_memory">() != 0)
         describe_device_memory(settings.bar_size);
     reset();
+}
+
+/// A model without the feature has zeros in its page.
+void Capabilities::describe_on_demand_paging(const DeviceProfile& profile) {
+    if (hwtab::ConstView<hwtab::cmd_hca_cap>{general_.maximum}.get<"pg">() == 0)
+        return;
+    for (const CapabilityValue& value : common_paging_capabilities())
+        store(on_demand_paging_, hwtab::odp_cap, value);
+    for (const CapabilityValue& value : profile.on_demand_paging)
+        store(on_demand_paging_, hwtab::odp_cap, value);
 }
 
 void Capabilities::apply_settings(const HcaSettings& settings) {
@@ -191,6 +223,13 @@ void Capabilities::store(Page& page, const hwtab::Layout& layout, const Capabili
     assert(target.field != nullptr && "a profile names a capability that the tables don't have");
     hwtab::write_bits(page.maximum.data(), target.offset, target.width, value.maximum);
     hwtab::write_bits(page.initial.data(), target.offset, target.width, value.current);
+}
+
+std::uint64_t Capabilities::clock_frequency() const {
+    if (const auto khz = current<"device_frequency_khz">(); khz != 0)
+        return khz;
+    constexpr std::uint64_t khz_of_mhz = 1000;
+    return std::max(current<"device_frequency_mhz">(), std::uint64_t{1}) * khz_of_mhz;
 }
 
 std::uint64_t Capabilities::uar_size() const {
@@ -256,8 +295,9 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
         return taken;
     target->current = choice.wanted;
     // Only the device knows it, whatever was in the block.
-    hwtab::View<hwtab::cmd_hca_cap>{general_.current}.set<"num_of_uars_per_page">(
-        uars_in_host_page());
+    if (maximum<"num_of_uars_per_page">() != 0) // old firmware lacks the field
+        hwtab::View<hwtab::cmd_hca_cap>{general_.current}.set<"num_of_uars_per_page">(
+            uars_in_host_page());
     return {};
 }
 

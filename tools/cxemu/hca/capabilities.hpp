@@ -14,6 +14,7 @@
 #include <expected>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace cxemu::hca {
 
@@ -32,6 +33,10 @@ struct CapabilityError {
     Syndrome syndrome;
     std::string text;
 };
+
+/// The smallest value of a field of the general page that leaves the function an object of each
+/// kind that every driver needs; 0 for most fields.
+std::uint64_t smallest_capability(std::string_view field);
 
 class Capabilities {
 public:
@@ -66,6 +71,10 @@ public:
         return hwtab::ConstView<hwtab::cmd_hca_cap_2>{general_2_.current}.get<path>();
     }
 
+    /// Frequency of the internal timer and of timestamps in CQEs, kHz. Old firmware says it in MHz
+    /// only.
+    [[nodiscard]] std::uint64_t clock_frequency() const;
+
     /// Distance of UAR pages in BAR 0, bytes: the host's page size, unless software has chosen 4
     /// KiB. Doorbells are in the first 4 KiB of each.
     [[nodiscard]] std::uint64_t uar_size() const;
@@ -95,6 +104,7 @@ private:
     [[nodiscard]] const Page* find(CapabilityPage page) const;
     [[nodiscard]] Page* settable(CapabilityPage page);
     static void store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value);
+    void describe_on_demand_paging(const DeviceProfile& profile);
     void apply_settings(const HcaSettings& settings);
     void describe_device_memory(std::uint64_t bar_size);
 

@@ -35,7 +35,8 @@ enum class DeviceMemoryError : std::uint8_t {
 /// are offsets in the BAR.
 class DeviceMemory {
 public:
-    static constexpr std::uint64_t size = 256ULL * 1024;  ///< bytes
+    /// Bytes, as ibv_devinfo has it (devinfo-16.31, devinfo-20.37: see origin.hpp).
+    static constexpr std::uint64_t size = 128ULL * 1024;
     static constexpr std::uint64_t granularity = 64;      ///< granularity of allocations, bytes
     static constexpr std::uint64_t log_max_alignment = 6; ///< log2 of units of 64 bytes
     static constexpr std::uint64_t operations = 2;

@@ -86,7 +86,8 @@ std::string_view name_of(FunctionState state) {
 Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable table, Log log)
     : environment_(environment), settings_(std::move(settings)), log_(std::move(log)),
       capabilities_(settings_), objects_(capabilities_), health_(environment.loop),
-      init_segment_(environment.loop, settings_, health_), pages_(*this),
+      clock_(environment.loop, capabilities_.clock_frequency()),
+      init_segment_(clock_, settings_, health_), pages_(*this),
       doorbells_(objects_,
                  [this](std::string_view reason, std::uint32_t page, std::uint32_t offset,
                         std::size_t size) { report_doorbell(reason, page, offset, size); }),

@@ -22,6 +22,7 @@
 #include "hca/capabilities.hpp"
 #include "hca/command_dispatcher.hpp"
 #include "hca/command_queue.hpp"
+#include "hca/device_clock.hpp"
 #include "hca/device_memory.hpp"
 #include "hca/device_profile.hpp"
 #include "hca/doorbell_router.hpp"
@@ -111,6 +112,7 @@ public:
     [[nodiscard]] Capabilities& capabilities() { return capabilities_; }
     [[nodiscard]] Objects& objects() { return objects_; }
     [[nodiscard]] Health& health() { return health_; }
+    [[nodiscard]] const DeviceClock& clock() const { return clock_; }
     [[nodiscard]] InitSegment& init_segment() { return init_segment_; }
     [[nodiscard]] FirmwarePages& pages() { return pages_; }
     [[nodiscard]] CommandQueue& command_queue() { return command_queue_; }
@@ -192,6 +194,7 @@ private:
     Capabilities capabilities_;
     Objects objects_;
     Health health_;
+    DeviceClock clock_;
     InitSegment init_segment_;
     FirmwarePages pages_;
     DoorbellRouter doorbells_;

@@ -6,7 +6,6 @@
 #include "tables/command_interface.hpp"
 
 #include <array>
-#include <chrono>
 #include <span>
 
 namespace cxemu::hca {
@@ -49,14 +48,9 @@ constexpr std::uint32_t software_reset_supported = 1U << 30;
 
 } // namespace
 
-InitSegment::InitSegment(const EventLoop& loop, const HcaSettings& settings, const Health& health)
-    : loop_(loop), settings_(settings), health_(health) {}
-
-/// The clock of the timestamps in CQEs.
-std::uint64_t InitSegment::nanoseconds() const {
-    const auto since = std::chrono::nanoseconds(loop_.now().time_since_epoch());
-    return static_cast<std::uint64_t>(since.count());
-}
+InitSegment::InitSegment(const DeviceClock& clock, const HcaSettings& settings,
+                         const Health& health)
+    : clock_(clock), settings_(settings), health_(health) {}
 
 void InitSegment::read(std::uint64_t offset, std::span<std::byte> out) const {
     std::array<std::byte, 4> bytes{};
@@ -90,15 +84,15 @@ std::uint32_t InitSegment::word(std::uint64_t offset) const {
         return (initializing_ ? 1U << 31 : 0) | (interfaces_supported << 24) |
                software_reset_supported;
     case timer_high:
-        return static_cast<std::uint32_t>(nanoseconds() >> 32);
+        return static_cast<std::uint32_t>(clock_.cycles() >> 32);
     case timer_low:
-        return static_cast<std::uint32_t>(nanoseconds());
+        return static_cast<std::uint32_t>(clock_.cycles());
     case health_counter:
         return (std::uint32_t{health_.miss_syndrome()} << 24) | health_.counter();
     case real_time_high:
-        return static_cast<std::uint32_t>(nanoseconds() / 1'000'000'000);
+        return static_cast<std::uint32_t>(clock_.nanoseconds() / 1'000'000'000);
     case real_time_low:
-        return static_cast<std::uint32_t>(nanoseconds() % 1'000'000'000);
+        return static_cast<std::uint32_t>(clock_.nanoseconds() % 1'000'000'000);
     default:
         return 0;
     }
@@ -113,7 +107,7 @@ std::uint32_t InitSegment::health_word(std::uint64_t offset) const {
                              (std::uint32_t{profile.firmware_minor} << 16) |
                              profile.firmware_subminor);
     buffer.set<"hw_id">(profile.hardware_id);
-    buffer.set<"time">(static_cast<std::uint32_t>(nanoseconds() / 1'000'000'000));
+    buffer.set<"time">(static_cast<std::uint32_t>(clock_.nanoseconds() / 1'000'000'000));
     if (report.syndrome != HealthSyndrome::none) {
         buffer.set<"rfr">(report.reset_required ? 1 : 0);
         buffer.set<"valid">(1);

@@ -3,7 +3,7 @@
 /// The initialization segment: the first pages of BAR 0.
 #pragma once
 
-#include "base/event_loop.hpp"
+#include "hca/device_clock.hpp"
 #include "hca/device_profile.hpp"
 #include "hca/health.hpp"
 
@@ -36,7 +36,7 @@ public:
     static constexpr std::uint32_t log_queue_size = 5;
     static constexpr std::uint32_t log_queue_stride = 6;
 
-    InitSegment(const EventLoop& loop, const HcaSettings& settings, const Health& health);
+    InitSegment(const DeviceClock& clock, const HcaSettings& settings, const Health& health);
 
     /// Any number of bytes at any alignment. \pre offset + out.size() <= size
     void read(std::uint64_t offset, std::span<std::byte> out) const;
@@ -56,9 +56,8 @@ private:
     [[nodiscard]] std::uint32_t health_word(std::uint64_t offset) const;
     void write_word(std::uint64_t offset, std::uint32_t value, InitSegmentRequest& request);
     void write_queue_address(std::uint32_t value, InitSegmentRequest& request);
-    [[nodiscard]] std::uint64_t nanoseconds() const;
 
-    const EventLoop& loop_;
+    const DeviceClock& clock_;
     const HcaSettings& settings_;
     const Health& health_;
     std::uint32_t address_high_ = 0;

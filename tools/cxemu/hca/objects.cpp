@@ -18,11 +18,6 @@ constexpr std::uint32_t bits_of_uid = 15; ///< the last one of 16 bits is shared
 
 /// UAR pages below this one hold the initialization segment and the MSI-X structures.
 constexpr std::uint32_t first_uar = 0x10;
-/// Small mkey indices are reserved: 0, and 0x100 terminates a scatter list.
-constexpr std::uint32_t first_memory_key = 0x800;
-/// QPNs 0 and 1 are special on the wire and no object numbers.
-constexpr std::uint32_t first_queue_pair = 0x40;
-
 /// Software keeps all kinds of SRQs in one table, and QPs refer to them without their kind, so
 /// their numbers must not overlap.
 constexpr NumberRange receive_pool_numbers{1, (1U << 22U) - 1};
@@ -46,7 +41,8 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
 /// field of the second general page has more bits and precedence.
 NumberRange event_queue_numbers(const Capabilities& capabilities) {
     NumberRange numbers =
-        up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
+        up_to(first_event_queue,
+              std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
     auto max = capabilities.current<"max_num_eqs">();
     if (const auto wide = capabilities.general_2<"max_num_eqs_24b">(); wide != 0)
         max = wide;

@@ -23,6 +23,13 @@ namespace cxemu::hca {
 
 class Capabilities;
 
+/// EQs of the card in the trace of 2016 (see hca/origin.hpp) begin here.
+inline constexpr std::uint32_t first_event_queue = 0x10;
+/// Small mkey indices are reserved: 0, and 0x100 terminates a scatter list.
+inline constexpr std::uint32_t first_memory_key = 0x800;
+/// QPNs 0 and 1 are special on the wire and no object numbers.
+inline constexpr std::uint32_t first_queue_pair = 0x40;
+
 /// \return the name of a kind in messages: "completion queue"
 std::string_view name_of(ObjectKind kind);
 

@@ -3,6 +3,7 @@
 
 #include "base/numbers.hpp"
 #include "program/configuration.hpp"
+#include "program/profile_list.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -168,6 +169,9 @@ struct CommandLine {
             ->type_name("SOCKET");
         app.add_option("--config", configuration, "Read this configuration file (TOML) as well")
             ->type_name("FILE");
+        app.add_flag("--list-profiles", list, "List the models, and end");
+        app.add_flag("-v,--verbose", verbose,
+                     "With --list-profiles: each capability, and where its value comes from");
         describe_model(app, options.common);
         describe_resources(app, options.common);
         describe_signatures(app, options.common);
@@ -181,6 +185,8 @@ struct CommandLine {
     Options options;
     std::vector<std::filesystem::path> sockets;
     std::optional<std::filesystem::path> configuration;
+    bool list = false;
+    bool verbose = false;
 };
 
 std::expected<Options, std::string> complete(CommandLine& line) {
@@ -203,6 +209,10 @@ std::expected<Options, EarlyEnd> parse_command_line(int argc, char** argv) {
         line.app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return std::unexpected(EarlyEnd{line.app.exit(error)});
+    }
+    if (line.list) {
+        fmt::print("{}", profile_list(line.verbose));
+        return std::unexpected(EarlyEnd{EXIT_SUCCESS});
     }
     auto options = complete(line);
     if (options)

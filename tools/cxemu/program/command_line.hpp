@@ -10,9 +10,9 @@
 
 namespace cxemu::program {
 
-/// Exit before the start: --help, or an error.
+/// Exit before the start: --help, --list-profiles, or an error.
 struct EarlyEnd {
-    int status = 0; ///< exit status: 0 after --help
+    int status = 0; ///< exit status: 0 after --help and --list-profiles
 };
 
 /// Reads the command line and its configuration file; prints their errors, or the help.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "program/options.hpp"
 
+#include "hca/capabilities.hpp"
 #include "hwtab/view.hpp"
 #include "tables/capabilities.hpp"
 
@@ -36,12 +37,15 @@ std::expected<void, std::string> choose_model(const HcaOptions& own, const HcaOp
         if (by_id == nullptr)
             return std::unexpected(
                 fmt::format("no profile has device id {:04x}; there are {}", *id, profile_names()));
-        if (!name.empty() && by_id != settings.profile)
+        // Profiles of several generations of firmware have the same ids.
+        if (name.empty())
+            settings.profile = by_id;
+        else if (by_id->physical_function_id != settings.profile->physical_function_id)
             return std::unexpected(
                 fmt::format("device id {:04x} belongs to {}, not to {}", *id, by_id->name, name));
-        settings.profile = by_id;
         settings.virtual_function = *id == by_id->virtual_function_id;
     }
+    settings.pages = settings.profile->pages;
     if (const auto vf = either(own.virtual_function, common.virtual_function))
         settings.virtual_function = *vf;
     return {};
@@ -56,6 +60,8 @@ std::expected<void, std::string> check_capability(const std::string& name, std::
     if (field->width < 64 && (value >> field->width) != 0)
         return std::unexpected(fmt::format("capability {}: {} exceeds {}", name, value,
                                            (std::uint64_t{1} << field->width) - 1));
+    if (const auto minimum = hca::smallest_capability(name); value < minimum)
+        return std::unexpected(fmt::format("capability {}: {} is below {}", name, value, minimum));
     return {};
 }
 

@@ -49,9 +49,7 @@ void WorkQueues::notify(QueuePair& queue_pair, QueuePairState from) {
 }
 
 std::uint64_t WorkQueues::timestamp() const {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(hca_.loop().now().time_since_epoch())
-            .count());
+    return hca_.clock().cycles();
 }
 
 // --- Doorbells -----------------------------------------------------------------------------------

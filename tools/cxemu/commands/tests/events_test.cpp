@@ -129,9 +129,10 @@ TEST_F(EventCommandsTest, GenEqeOverrunEqRefused) {
     EXPECT_EQ(generate(), "BAD_RESOURCE_STATE wrong_object_state") << "the EQ has overrun";
 }
 
+/// Numbers begin with 16, of 32.
 TEST_F(EventCommandsTest, CreateWithoutFreeNumberRefused) {
-    Bench small(Bench::with_capability("log_max_eq", 2));
-    for (int i = 0; i < 3; ++i)
+    Bench small(Bench::with_capability("log_max_eq", 5));
+    for (int i = 0; i < 16; ++i)
         small.make_event_queue();
     Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));
     call.in().set<"eq_context_entry.uar_page">(small.uar().number());

@@ -66,6 +66,23 @@ protected:
     Host host{CommandTable(object_commands())};
 };
 
+TEST(Umem, KernelNeedsCapability) {
+    auto settings = hca::testing::default_settings();
+    settings.overrides = {{"umem_uid_0", 0}};
+    Host host{CommandTable(object_commands()), settings};
+    host.start_queue();
+    host.hca.initialize_function();
+    const auto create = [&](std::uint16_t uid) {
+        return host.execute<hwtab::cmd_create_umem>(
+            [](const hwtab::View<hwtab::create_umem_in>& in) { in.set<"umem.num_of_mtt">(1); }, 0,
+            uid, sizeof(std::uint64_t));
+    };
+    EXPECT_EQ(create(kernel_uid).syndrome, Syndrome::not_supported);
+    const auto context = host.execute<hwtab::cmd_create_uctx>();
+    const auto uid = context.view<hwtab::create_uctx_out>().get<"uid">();
+    EXPECT_EQ(create(static_cast<std::uint16_t>(uid)).status, CommandStatus::ok);
+}
+
 TEST_F(ObjectCommandsTest, DeallocatedPdUnknown) {
     const auto first = alloc_pd();
     const auto second = alloc_pd();

@@ -72,7 +72,7 @@ TEST(Documents, ManualPageListsOptionsExactly) {
 
 TEST(Documents, ConfigurationKeysMatchOptions) {
     Names options = options_in(command_line_help());
-    for (const char* other : {"help", "config", "hca", "capability"})
+    for (const char* other : {"help", "config", "hca", "capability", "list-profiles", "verbose"})
         EXPECT_EQ(options.erase(other), 1U) << other;
     Names keys = as_options(configuration_keys());
     keys.merge(as_options(hca_configuration_keys()));
@@ -119,6 +119,12 @@ TEST(Documents, ExampleHasDefaultValues) {
     EXPECT_EQ(shown.write_combining, usual.write_combining);
     EXPECT_EQ(link_of(example, 0)->speed, link_of(nothing, 0)->speed);
     EXPECT_EQ(link_of(example, 0)->width, link_of(nothing, 0)->width);
+}
+
+TEST(Documents, ManualPageListsSourcesOfProfiles) {
+    const std::string page = manual_page();
+    for (const hca::Origin* origin : hca::origins::all)
+        EXPECT_THAT(page, HasSubstr(std::string(origin->name)));
 }
 
 TEST(Documents, ManualPageListsModelsSpeedsWidthsLevels) {

@@ -2,7 +2,9 @@
 #include "base/write_file.hpp"
 #include "program/command_line.hpp"
 #include "program/configuration.hpp"
+#include "program/profile_list.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <set>
 #include <unistd.h>
@@ -50,6 +52,49 @@ TEST(Options, DeviceIdSelectsModel) {
     const auto virtual_one = parse({"--hca", "/a", "--device-id", "101c"});
     EXPECT_EQ(settings_of(*virtual_one, 0)->profile->name, "connectx6");
     EXPECT_EQ(settings_of(*virtual_one, 0)->device_id(), 0x101c);
+}
+
+TEST(Options, DeviceIdCombinesWithGenerationsOfFirmware) {
+    const auto old = parse({"--hca", "/a", "--profile", "connectx4-2016", "--device-id", "1014"});
+    ASSERT_TRUE(old);
+    EXPECT_EQ(settings_of(*old, 0)->profile->name, "connectx4-2016");
+    EXPECT_TRUE(settings_of(*old, 0)->virtual_function);
+}
+
+/// 12,868 pages as in the trace of 2016 (hca/origin.hpp).
+TEST(Options, PagesDefaultToProfile) {
+    const auto old = parse({"--hca", "/a", "--profile", "connectx4-2016"});
+    EXPECT_EQ(settings_of(*old, 0)->pages.init, 12'868U);
+    const auto fewer = parse({"--hca", "/a", "--profile", "connectx4-2016", "--init-pages", "5"});
+    EXPECT_EQ(settings_of(*fewer, 0)->pages.init, 5U);
+}
+
+TEST(Options, CapabilitiesWithoutResourcesRefused) {
+    for (const std::string value : {"0", "6"}) {
+        const auto options = parse({"--hca", "/a", "--capability", "log_max_qp=" + value});
+        EXPECT_FALSE(options) << value;
+    }
+    Options options;
+    options.hcas.emplace_back().socket = "/a";
+    options.common.capabilities = {{"log_max_qp", 6}};
+    const auto checked = check(options);
+    ASSERT_FALSE(checked);
+    // The first QP of a device is number 64: 2^6 entries have none.
+    EXPECT_EQ(checked.error(), "capability log_max_qp: 6 is below 7");
+    options.common.capabilities = {{"log_max_qp", 7}};
+    EXPECT_TRUE(check(options));
+}
+
+TEST(Options, ProfilesListedWithSources) {
+    EXPECT_EQ(parse({"--list-profiles"}).error().status, EXIT_SUCCESS) << "no HCA is needed";
+    const std::string list = profile_list(false);
+    const std::string verbose = profile_list(true);
+    for (const hca::DeviceProfile& profile : hca::device_profiles())
+        EXPECT_NE(list.find(profile.name), std::string::npos) << profile.name;
+    EXPECT_EQ(list.find("log_max_qp_sz"), std::string::npos);
+    EXPECT_NE(verbose.find("log_max_qp_sz"), std::string::npos);
+    for (const hca::Origin* origin : hca::origins::all)
+        EXPECT_NE(verbose.find(origin->place), std::string::npos) << origin->name;
 }
 
 TEST(Options, LinkSpeedDefaultsToModel) {

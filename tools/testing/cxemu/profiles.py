@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Documentation/cxemu-profiles.rst: what the profiles of cxemu rest on, and the assumed values that drivers act on.
+
+Fails where the page is not what the sources say, or with --write, writes it. Which fields cxib acts on is read from its
+sources; which the kernel's own driver does, from read_by_mlx5.toml. --in-tree makes that file again from the kernel's
+sources, a directory or a tar archive.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tarfile
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+REPO = Path(__file__).resolve().parents[3]
+PROFILES = REPO / "tools/cxemu/hca/device_profile.cpp"
+ORIGINS = REPO / "tools/cxemu/hca/origin.hpp"
+PAGE = REPO / "Documentation/cxemu-profiles.rst"
+IN_TREE = Path(__file__).with_name("read_by_mlx5.toml")
+ASSUMED = "assumed"
+
+# Of the kernel's driver: what an HCA with InfiniBand ports meets.
+IN_TREE_FILES = re.compile(r"(?:^|/)drivers/(?:infiniband/hw/mlx5|net/ethernet/mellanox/mlx5/core)/(?!en_|eswitch)\w+\.[ch]$")
+IN_TREE_READ = re.compile(r"\bMLX5_CAP_(?:GEN|GEN_MAX|GEN_2|GEN_2_MAX|ATOMIC|ODP|ODP_MAX|ODP_SCHEME)\([^,()]+(?:\([^()]*\))?[^,()]*,"
+                          r"\s*([\w.]+)\)")
+VALUE = re.compile(r'\b(?P<kind>fixed|settable)\("(?P<field>[\w.]+)",(?P<values>[^;]*?),\s*(?P<origin>\w+)\)(?=,\s*(?:fixed|settable|//|\}))')
+ARRAY = re.compile(r"constexpr std::array (?P<name>\w+)\{(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
+PROFILE = re.compile(r"DeviceProfile\{(?P<body>.*?)\}(?=,\n    DeviceProfile|,\n\};)", re.DOTALL)
+MEMBER = re.compile(r'\.(\w+) = (?:"([^"]*)"|&?([\w\']+))')
+ORIGIN = re.compile(r'constexpr Origin (?P<variable>\w+)\{\s*"(?P<name>[^"]*)",\s*"(?P<card>[^"]*)",\s*"(?P<place>[^"]*)"\}')
+PAGES = (("general", "general"), ("general_2", None), ("atomic", "atomic"), ("on_demand_paging", "paging"))
+
+
+@dataclass(frozen=True)
+class Origin:
+    name: str
+    card: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    name: str
+    title: str
+    origins: dict[str, str]  # of each field: the name of its origin
+
+
+def origins() -> dict[str, Origin]:
+    """By the name of their constant."""
+    text = re.sub(r"\s+", " ", ORIGINS.read_text(encoding="utf-8"))
+    return {found["variable"]: Origin(found["name"], found["card"], found["place"]) for found in ORIGIN.finditer(text)}
+
+
+def arrays(text: str) -> dict[str, dict[str, str]]:
+    """The constant of the origin of each field, by array."""
+    found = {}
+    for array in ARRAY.finditer(text):
+        body = re.sub(r"\s*//[^\n]*", "", array["body"]) + "}"
+        fields = {value["field"]: value["origin"] for value in VALUE.finditer(body)}
+        if len(fields) != len(re.findall(r"\b(?:fixed|settable)\(", body)):
+            raise SystemExit(f"{PROFILES.name}: a value of {array['name']} cannot be read")
+        found[array["name"]] = fields
+    return found
+
+
+def profiles() -> list[Profile]:
+    text = PROFILES.read_text(encoding="utf-8")
+    lists, known, found = arrays(text), origins(), []
+    for profile in PROFILE.finditer(text):
+        members = {name: string or word for name, string, word in MEMBER.findall(profile["body"])}
+        fields: dict[str, str] = {}
+        for member, common in PAGES:
+            if member == "on_demand_paging" and members["name"] == "connectx4-2016":
+                continue  # without paging
+            for name in (common, members.get(member)):
+                fields |= lists[name] if name else {}
+        found.append(Profile(members["name"], members["title"],
+                             {field: known[origin].name for field, origin in fields.items()}))
+    if not found:
+        raise SystemExit(f"{PROFILES.name}: no profile can be read")
+    return found
+
+
+def last(field: str) -> str:
+    """Fields of structures are known to drivers by their last name."""
+    return field.rsplit(".", 1)[-1]
+
+
+def words_of_cxib(name: str, text: str) -> Iterator[str]:
+    """Names of capabilities in a source file, and others."""
+    yield from re.findall(r"\bhw_(?:cmd_hca_cap|cmd_hca_cap_2|atomic_caps|odp_cap|odp_scheme_cap|"
+                          r"odp_per_transport_service_cap)_get_(\w+)\(", text)
+    if name == "device_caps.c":
+        return  # stores all of them
+    yield from re.findall(r"\bcaps(?:\.|->)(\w+)", text)
+    if "offsetof(struct cxib_device_caps, " in text:
+        yield from re.findall(r"\w+", text)  # the argument of a macro
+
+
+def read_by_cxib() -> dict[str, set[str]]:
+    """Files, by field."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((REPO / "drivers/cxib").rglob("*.[ch]")):
+        for word in words_of_cxib(path.name, path.read_text(encoding="utf-8")):
+            found.setdefault(word, set()).add(str(path.relative_to(REPO / "drivers/cxib")))
+    return found
+
+
+def in_tree_sources(place: Path) -> Iterator[tuple[str, str]]:
+    if place.is_dir():
+        for path in sorted(place.rglob("*.[ch]")):
+            if IN_TREE_FILES.search(str(path)):
+                yield path.name, path.read_text(encoding="utf-8")
+        return
+    with tarfile.open(place) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if IN_TREE_FILES.search(member.name) else None
+            if file:
+                yield Path(member.name).name, file.read().decode()
+
+
+def write_in_tree(place: Path) -> None:
+    found: dict[str, set[str]] = {}
+    for name, text in in_tree_sources(place):
+        for field in IN_TREE_READ.findall(text):
+            found.setdefault(last(field), set()).add(name)
+    lines = [f"{field} = {json.dumps(sorted(names))}" for field, names in sorted(found.items())]
+    IN_TREE.write_text("# SPDX-License-Identifier: GPL-2.0-or-later\n"
+                       "# Fields of capability pages that the kernel's own driver reads, and the files in which.\n"
+                       f"# Made by tools/testing/cxemu/profiles.py --in-tree {place.name}\n\n" + "\n".join(lines) + "\n",
+                       encoding="utf-8")
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """The first row is the heading."""
+    text = ".. list-table::\n   :header-rows: 1\n\n"
+    for row in rows:
+        text += "".join(f"   {'*' if not i else ' '} - {cell}".rstrip() + "\n" for i, cell in enumerate(row))
+    return text
+
+
+def shown(names: set[str]) -> str:
+    return ", ".join(f"``{name}``" for name in sorted(names)) or "no"
+
+
+def acted_on(found: list[Profile]) -> list[tuple[str, ...]]:
+    cxib, in_tree = read_by_cxib(), tomllib.loads(IN_TREE.read_text(encoding="utf-8"))
+    rows: list[tuple[str, ...]] = [("field", "assumed in", "cxib reads it in", "mlx5 reads it in")]
+    for field in dict.fromkeys(field for profile in found for field in profile.origins):
+        where = [profile.name for profile in found if profile.origins.get(field) == ASSUMED]
+        readers = cxib.get(last(field), set()), set(in_tree.get(last(field), []))
+        if where and any(readers):
+            rows.append((f"``{field}``", "all" if len(where) == len(found) else ", ".join(where), shown(readers[0]),
+                         shown(readers[1])))
+    return rows
+
+
+def page() -> str:
+    found, known = profiles(), {origin.name: origin for origin in origins().values()}
+    text = """.. SPDX-License-Identifier: GPL-2.0-or-later
+
+========================
+What the profiles rest on
+========================
+
+Made by ``tools/testing/cxemu/profiles.py --write`` from the profiles of cxemu and the sources of the drivers; a step of the
+check fails where it is not up to date. ``cxemu --list-profiles -v`` lists every value with its source.
+
+No published list has all values of a card. What a card of one model shows stands for later ones as well, unless something
+newer is known. An assumed value matters where a driver acts on it; the second table has those. A real card corrects them: ``/sys/kernel/debug/cxib/*/capabilities`` shows what it has.
+
+Sources
+=======
+
+"""
+    text = text.replace("=" * 24 + "\nWhat", "=" * 25 + "\nWhat").replace("rest on\n" + "=" * 24, "rest on\n" + "=" * 25)
+    counts = {profile.name: Counter(profile.origins.values()) for profile in found}
+    rows: list[tuple[str, ...]] = [("source", "card", "where", *(profile.name for profile in found))]
+    for name, origin in known.items():
+        rows.append((f"``{name}``", origin.card or "none", origin.place,
+                     *(str(counts[profile.name][name]) for profile in found)))
+    text += table(rows) + "\nThe last columns count the values of each profile.\n"
+    rows = acted_on(found)
+    text += "\nAssumed values that a driver acts on\n====================================\n\n" + table(rows)
+    return text + f"\n{len(rows) - 1} fields.\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--in-tree", type=Path, metavar="SOURCES", help="make read_by_mlx5.toml again, and the page")
+    arguments = parser.parse_args()
+    if arguments.in_tree:
+        write_in_tree(arguments.in_tree)
+    if arguments.write or arguments.in_tree:
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page():
+        print(f"{PAGE.relative_to(REPO)} is not what the sources say: run {Path(__file__).relative_to(REPO)} --write")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
