@@ -69,7 +69,7 @@ struct hw_cmd_hca_cap;
  *	fails
  * @apm: automatic path migration
  * @atomic: atomic operations
- * @imaicl: local invalidation, memory windows of type 2
+ * @imaicl: memory windows, MRs of scattered buffers; each device has fast registration
  * @umr_fence: fence that follows a UMR WQE
  * @sho: signature handover
  * @sigerr_cqe: signature errors are reported by CQEs

@@ -159,11 +159,15 @@ static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *a
 	attr->hw_ver = pdev->revision;
 }
 
+/*
+ * Old firmware returns the former value in big-endian byte order, whatever that of the host. Callers
+ * expect that of the host, so requesters have no atomic operations then, as with mlx5_ib.
+ */
 static bool has_atomics(const struct cxib_device_caps *caps)
 {
 	const u32 operations = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
 
-	return caps->atomic && (caps->atomic_operations & operations) == operations &&
+	return caps->atomic_host_endian && (caps->atomic_operations & operations) == operations &&
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
@@ -173,7 +177,7 @@ static bool has_masked_atomics(const struct cxib_device_caps *caps)
 	const u32 operations = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
 			       HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
 
-	return caps->atomic && (caps->atomic_operations & operations) == operations &&
+	return caps->atomic_host_endian && (caps->atomic_operations & operations) == operations &&
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
@@ -182,11 +186,10 @@ static void describe_abilities(const struct cxib_ibdev *ibdev, struct ib_device_
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
+				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	if (caps->imaicl)
-		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS |
-					  IB_DEVICE_MEM_WINDOW |
-					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
+		attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (caps->xrc)
 		attr->device_cap_flags |= IB_DEVICE_XRC;
 	if (caps->apm)

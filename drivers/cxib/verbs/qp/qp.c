@@ -482,7 +482,7 @@ static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 {
 	u64 operations = 0;
 
-	if (!caps->atomic)
+	if (!caps->atomic_host_endian)
 		return 0;
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_CMP_SWAP)
 		operations |= BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP);
@@ -508,10 +508,8 @@ static void set_opcode_mask(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
 		qp->sq.opcode_mask = send_ops | write_ops | BIT_ULL(IB_WR_RDMA_READ) |
-				     atomic_opcodes(caps);
-		if (caps->imaicl)
-			qp->sq.opcode_mask |= BIT_ULL(IB_WR_SEND_WITH_INV) |
-					      BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
+				     BIT_ULL(IB_WR_SEND_WITH_INV) | BIT_ULL(IB_WR_REG_MR) |
+				     BIT_ULL(IB_WR_LOCAL_INV) | atomic_opcodes(caps);
 		break;
 	case IB_QPT_UC:
 		qp->sq.opcode_mask = send_ops | write_ops;
