@@ -60,7 +60,7 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         return sum(rule["injected"] for rule in control("faults")["rules"])
 
     def ask_for_events(self) -> None:
-        """MADs raise events of other CQs. smpquery gives up after some seconds by default."""
+        """MADs raise events of other CQs."""
         subprocess.run(["smpquery", "--timeout", "60000", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True,
                        stdout=subprocess.DEVNULL)
 
