@@ -34,7 +34,7 @@ class StalledPage:
         fcntl.ioctl(self.faults, REGISTER, bytearray(struct.pack("<QQQQ", self.address, mmap.PAGESIZE, MISSING, 0)))
 
     def await_access(self) -> None:
-        if not select.select([self.faults], [], [], 60)[0]:
+        if not select.select([self.faults], [], [], 300)[0]:
             raise TimeoutError("the page has not been accessed")
 
     def take_away(self) -> None:

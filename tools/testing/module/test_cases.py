@@ -100,7 +100,7 @@ class XrcRegistrations(Programs):
         self.check("xrc_registration", "bad-requests")
 
     def test_registration_in_domain_being_closed_busy(self) -> None:
-        control("fault", "command DEALLOC_XRCD delay=3000ms times=1")
+        control("fault", "command DEALLOC_XRCD delay=10s times=1")
         self.addCleanup(control, "faults", "clear")
         self.check("xrc_registration", "closing")
 

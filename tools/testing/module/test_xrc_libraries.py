@@ -255,7 +255,7 @@ class Library(WithAgents):
     def test_domain_being_closed_busy(self) -> None:
         agent = self.agent()
         agent("domain", 0, "-", "create")
-        control("fault", "command DEALLOC_XRCD delay=3000ms times=1")
+        control("fault", "command DEALLOC_XRCD delay=10s times=1")
         self.addCleanup(control, "faults", "clear")
         # The domain is closed all the same.
         self.assertEqual(agent("closing", 0, 0), "EBUSY 0")

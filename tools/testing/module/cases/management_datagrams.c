@@ -81,7 +81,7 @@ static void expect_no_answer(struct end *end, struct ibv_context *peer, uint16_t
 {
 	static const uint32_t q_keys[] = { QP1_Q_KEY, 0x80000000, QP1_Q_KEY & 0x7fffffff, PLAIN_Q_KEY };
 	uint32_t before = violations(peer), sent = sizeof(q_keys) / sizeof(*q_keys), i;
-	double end_of_patience = now() + 60;
+	double end_of_patience = now() + PATIENCE;
 
 	MUST(post_receive(end, RECEIVE_OFFSET, GRH_LENGTH + MAD_LENGTH, 1));
 	for (i = 0; i < sent; i++)

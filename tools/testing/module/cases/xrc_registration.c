@@ -346,7 +346,7 @@ static void expect_gone(uint32_t qpn)
 /* For a process that is no child of this one, so that this process cannot wait for it. */
 static void await_gone(uint32_t qpn)
 {
-	double end = now() + 60;
+	double end = now() + PATIENCE;
 
 	while (qp_exists(qpn) && now() < end)
 		usleep(100000);
