@@ -24,7 +24,7 @@
 #define MAX_SEND_SGE	3
 #define WR_ID		100
 #define TRANSITIONS	3
-#define WAIT		(10 * HZ)
+#define WAIT		(120 * HZ)
 #define SUBNET_PREFIX	0xfe80000000000000ULL
 
 /* A call of modify_qp of the device. */

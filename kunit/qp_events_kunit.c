@@ -24,7 +24,7 @@
 /* Never read. */
 #define SOME_CONTEXT	((struct ib_ucontext *)1)
 
-#define WAIT_MS		5000
+#define WAIT_MS		60000
 #define EARLY_MS	50
 
 /**
