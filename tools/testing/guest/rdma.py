@@ -14,6 +14,7 @@ CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
 MAD_TIMEOUT = ("--timeout", 10000)  # milliseconds; the tools of infiniband-diags wait for one second by default
 TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
+UNRESOLVED = re.compile(r"RDMA_CM_EVENT_(ADDR|ROUTE)_ERROR")
 PERFTEST_ROW = re.compile(r"^ *(\d+[ \t]+\d+(?:[ \t]+-?(?:[\d.]+|nan|inf))+)[ \t]*$", re.MULTILINE)
 
 
@@ -75,6 +76,21 @@ def run(*command: str | int, timeout: float = PATIENCE) -> str:
     if done.returncode != 0:
         raise AssertionError(f"'{' '.join(words)}' ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def run_client(*command: str | int, timeout: float = PATIENCE) -> str:
+    """As run(), for a client that connects through the RDMA connection manager.
+
+    The programs of librdmacm fail when an address or a route is not resolved within two seconds. The server has not heard of
+    such a client, which runs again.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return run(*command, timeout=timeout)
+        except AssertionError as error:
+            if not UNRESOLVED.search(str(error)) or time.monotonic() > deadline:
+                raise
 
 
 def run_until_success(*command: str | int) -> None:

@@ -151,7 +151,7 @@ class ConnectionManager(ProgramTest):
     def check(self, server_words: list[str | int], client_words: list[str | int]) -> None:
         with rdma.background(*server_words) as server:
             rdma.until(lambda: "LISTEN" in rdma.run("rdma", "resource", "show", "cm_id"), "the server listens")
-            rdma.run(*client_words)
+            rdma.run_client(*client_words)
             rdma.finish(server)
 
     def test_rping(self) -> None:

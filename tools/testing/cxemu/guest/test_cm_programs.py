@@ -50,7 +50,7 @@ class TwoMachines(unittest.TestCase):
         number = next(NUMBERS)
         with rdma.background("ip", "netns", "exec", self.namespace, *server, "-p", number) as child:
             rdma.until(lambda: self.listening(number) or child.poll() is not None, f"{server} listens")
-            output = rdma.run(*client, "-p", number, timeout=PATIENCE)
+            output = rdma.run_client(*client, "-p", number, timeout=PATIENCE)
             with contextlib.suppress(ProcessLookupError):
                 if lasting:
                     child.terminate()

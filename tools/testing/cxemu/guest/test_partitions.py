@@ -102,7 +102,7 @@ class Partitions(unittest.TestCase):
         common = ["rping", "-a", "10.10.0.2", "-p", next(NUMBERS), "-V", "-C", 5]
         with rdma.background(*inside, *common, "-s") as server:
             rdma.until(lambda: "LISTEN" in rdma.run(*inside, "rdma", "resource", "show", "cm_id"), "rping listens")
-            rdma.run(*common, "-c")
+            rdma.run_client(*common, "-c")
             rdma.finish(server)
 
 
