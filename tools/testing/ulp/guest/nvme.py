@@ -13,6 +13,9 @@ CONFIG = pathlib.Path("/sys/kernel/config/nvmet")
 SUBSYSTEM = "nqn.2026-01.com.lab:disk"
 SERVICE = 4420
 IDENTITY = "00000000-0000-4000-8000-000000000001"
+PATIENT = "--keep-alive-tmo=120"
+"""Without it either end resets the connection when the other one gets no processor for some seconds: repeated I/O hides
+that, a test that permits no repetition fails."""
 
 
 @contextlib.contextmanager

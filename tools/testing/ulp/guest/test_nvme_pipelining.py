@@ -76,7 +76,8 @@ def opened(disk: str) -> Iterator[int]:
 @contextlib.contextmanager
 def connected(*options: str) -> Iterator[int]:
     """A disk whose information is left to the target's HCA."""
-    with nvme.connection(QUEUES, *options) as disk, protection.left_to_the_hca(disk), opened(disk) as descriptor:
+    with (nvme.connection(QUEUES, *(options or [nvme.PATIENT])) as disk, protection.left_to_the_hca(disk),
+          opened(disk) as descriptor):
         yield descriptor
 
 
@@ -158,7 +159,7 @@ class Disk(PipelinedTarget):
                 self.assert_reads_right(descriptor, PLACES)
 
     def test_bad_written_block_cancels_nothing(self) -> None:
-        with nvme.connection() as disk:
+        with nvme.connection(QUEUES, nvme.PATIENT) as disk:
             before, blocks = peer.call(pipelined.counters), bytes(protection.SIZE)
             protection.write(disk, blocks)
             with protection.corruption(protection.CLIENT), self.assertRaises(OSError) as raised:
@@ -169,7 +170,8 @@ class Disk(PipelinedTarget):
 
     def test_bad_written_block_among_good_reads_cancels_nothing(self) -> None:
         """The target reads the bad block from the host; responses of other reads are posted behind that."""
-        with nvme.connection(1) as disk, opened(disk) as descriptor, concurrent.futures.ThreadPoolExecutor(32) as pool:
+        with (nvme.connection(1, nvme.PATIENT) as disk, opened(disk) as descriptor,
+              concurrent.futures.ThreadPoolExecutor(32) as pool):
             before = peer.call(pipelined.counters)
             with protection.corruption(protection.CLIENT):
                 written = pool.submit(protection.write, disk, b"x" * protection.SIZE)
@@ -180,7 +182,7 @@ class Disk(PipelinedTarget):
             self.assert_counters_grow(before, range(1, 2), 0)
 
     def test_bad_block_with_information_on_wire_reported_by_target(self) -> None:
-        with nvme.connection(1) as disk:
+        with nvme.connection(1, nvme.PATIENT) as disk:
             protection.write(disk, b"y" * protection.SIZE)
             before = peer.call(pipelined.counters)
             with bad_blocks(protection.PLACE // pipelined.BLOCK):
@@ -200,7 +202,8 @@ class Disk(PipelinedTarget):
 class Removal(PipelinedTarget):
     """The target's HCA is pulled while its driver handles a stop, at either command, and comes back."""
 
-    OPTIONS = ("--keep-alive-tmo=2", "--reconnect-delay=1")
+    # The client notices by keep-alives that the target's HCA is gone. They must not fail before that.
+    OPTIONS = ("--keep-alive-tmo=20", "--reconnect-delay=1")
 
     def check(self, command: str) -> None:
         hca = removable.hca(0)

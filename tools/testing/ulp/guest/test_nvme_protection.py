@@ -35,4 +35,4 @@ class Disk(protection.Protected):
         self.assertEqual(protection.read(disk), before)
 
     def connection(self) -> contextlib.AbstractContextManager[str]:
-        return nvme.connection()
+        return nvme.connection(2, nvme.PATIENT)
