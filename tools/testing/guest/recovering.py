@@ -99,4 +99,4 @@ class RecoveryTest(unittest.TestCase):
         self.tell_times(reason)
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: fatal error: {reason}")
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: the device has recovered")
-        self.assertEqual(self.reporter()["state"], "healthy")
+        until(lambda: self.reporter()["state"] == "healthy", "devlink shows it")

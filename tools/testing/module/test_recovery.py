@@ -133,7 +133,7 @@ class Recovery(RecoveryTest):
         until(lambda: "fatal error: PCI reads return all ones" in self.new_messages(), "its absence is noticed")
         until(lambda: "the device has recovered" in self.new_messages(), "it is started when it is there again")
         until(self.is_active, "the port is active again")
-        self.assertEqual(self.reporter()["state"], "healthy")
+        until(lambda: self.reporter()["state"] == "healthy", "devlink shows it")
 
     def is_there(self) -> bool:
         return (self.hca / "config").read_bytes()[:2] != b"\xff\xff"
@@ -187,7 +187,7 @@ class Recovery(RecoveryTest):
         self.assertEqual(self.reporter()["state"], "error")
         subprocess.run(["devlink", "health", "recover", self.name, "reporter", "device"], check=True)
         until(self.is_active, "the port is active again")
-        self.assertEqual(self.reporter()["state"], "healthy")
+        until(lambda: self.reporter()["state"] == "healthy", "devlink shows it")
 
     def set_automatic(self, value: str) -> None:
         subprocess.run(["devlink", "health", "set", self.name, "reporter", "device", "auto_recover", value], check=True)
