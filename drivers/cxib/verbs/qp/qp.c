@@ -172,8 +172,8 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 }
 
 /*
- * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. An XRC_TGT
- * QP names the placeholder CQ for sends, too, as that of the kernel's own driver.
+ * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. An
+ * XRC_TGT QP names the placeholder CQ for sends, too, as that of the kernel's own driver.
  */
 static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 		     const struct ib_qp_init_attr *init)
