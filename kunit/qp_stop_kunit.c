@@ -213,6 +213,27 @@ static void qp_resume_refused_stays_stopped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, fixture->fake->qp.state);
 }
 
+/* Only a QP in SQD can leave a hold, to ERR as well. */
+static void qp_stopped_while_held_refused_migration_stays_in_sqd(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .path_mig_state = IB_MIG_REARM };
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	fixture->fake->hw.caps.apm = 1;
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_SQD, IB_QP_STATE));
+	stop(fixture);
+	fixture->refused = HW_CMD_RTS2RTS_QP;
+	KUNIT_EXPECT_NE(test, 0,
+			cxib_modify_qp_kernel(&qp->ib, &attr,
+					      IB_QP_STATE | IB_QP_PATH_MIG_STATE, NULL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, qp->state);
+	KUNIT_EXPECT_EQ(test, CXIB_SQ_HELD, qp->sq.state);
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 0, qp->sq.state);
+}
+
 /* A forged or doubled event: the device says that it executes WQEs. */
 static void query_qp_running_in_device_clears_stop(struct kunit *test)
 {
@@ -290,6 +311,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(qp_stopped_while_held_keeps_attributes),
 	KUNIT_CASE(qp_stopped_again_during_resume_stays_in_sqd),
 	KUNIT_CASE(qp_resume_refused_stays_stopped),
+	KUNIT_CASE(qp_stopped_while_held_refused_migration_stays_in_sqd),
 	KUNIT_CASE(query_qp_running_in_device_clears_stop),
 	KUNIT_CASE(query_qp_stopped_meanwhile_keeps_stop),
 	KUNIT_CASE(qp_stop_in_other_states_is_ignored),

@@ -118,7 +118,10 @@ static u32 datagram_optional(u16 opcode)
 	}
 }
 
-/* As opt_mask in the kernel's own driver, so it is known that firmware accepts them. */
+/*
+ * As opt_mask in the kernel's own driver, so it is known that firmware accepts them; but that has
+ * none for DCIs, nor for XRC QPs in SQD2RTS_QP: there, such an attribute has no effect.
+ */
 static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 {
 	u32 wanted = 0;
@@ -468,7 +471,8 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 /*
  * SQD2RTS_QP takes no alternate path: no public driver sends one with it. If RTS2RTS_QP fails, the
- * QP is in RTS nevertheless.
+ * device has the QP in RTS nevertheless. One that cxib_sq_drain() holds stays in SQD, which is the
+ * only state that a hold can be left from.
  */
 static int migrate_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -483,7 +487,8 @@ static int migrate_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 				 (mask & MIGRATION_ATTRS), &transition) ?:
 	      cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
 	if (err)
-		cxib_qp_enter_state(qp, IB_QPS_RTS);
+		cxib_qp_enter_state(qp, READ_ONCE(qp->sq.state) & CXIB_SQ_HELD ? IB_QPS_SQD :
+										 IB_QPS_RTS);
 	return err;
 }
 
