@@ -426,7 +426,7 @@ TEST_F(PipeliningTest, WqeChangedOutsideSqdReported) {
     EXPECT_EQ(changed_entries(), 1U);
 }
 
-/// It does not start before the stop, in which it might have been changed.
+/// The changed WQE does not start before the stop, in which the change would be allowed.
 TEST_F(PipeliningTest, WqeChangedBeforeStopReported) {
     second.protect();
     second.corrupt(0);
