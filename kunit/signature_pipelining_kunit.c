@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Signature pipelining: which WQEs are cancelled, around every wrap, and how a stop is handled. */
 #include <cxib/signature_pipelining.h>
+#include <linux/delay.h>
 
 #include "fake_queue_pair.h"
 #include "hw/commands_queue_pairs.h"
@@ -16,6 +17,9 @@
 /* wr_id are addresses of ib_cqe. */
 #define RESPONSE	((struct ib_cqe *)0x1000)
 #define OTHER_RESPONSE	((struct ib_cqe *)0x2000)
+
+/* Behind a control segment and a remote address they reach the second WQEBB. */
+#define LONG_SGES	5
 
 /* WQEBBs of the ring. */
 #define RING		BIT(FAKE_LOG_BLOCKS)
@@ -198,6 +202,24 @@ static void post_response(struct kunit *test, struct ib_cqe *cqe)
 	post(test, IB_WR_SEND, cqe, IB_SEND_SIGNALED | IB_SEND_FENCE, FAKE_SEND_LKEY);
 }
 
+/* Posts a WR of two WQEBBs: only the last of its five SGEs has @lkey. */
+static void post_long(struct kunit *test, enum ib_wr_opcode opcode, struct ib_cqe *cqe, int flags,
+		      u32 lkey)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_sge sges[LONG_SGES];
+	const struct ib_send_wr *bad;
+	struct ib_rdma_wr rdma = {
+		.wr = { .wr_cqe = cqe, .num_sge = LONG_SGES, .sg_list = sges, .opcode = opcode,
+			.send_flags = flags },
+	};
+	size_t i;
+
+	for (i = 0; i < LONG_SGES; i++)
+		sges[i] = (struct ib_sge){ 0x1000, 8, i < LONG_SGES - 1 ? FAKE_SEND_LKEY : lkey };
+	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fixture->fake->qp.ib, &rdma.wr, &bad));
+}
+
 static u32 opcode_at(struct fixture *fixture, u32 block)
 {
 	return hw_wqe_ctrl_seg_get_opcode(fake_block(fixture->fake, block));
@@ -319,6 +341,41 @@ static void stop_cancels_response_at_every_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->drained);
 }
 
+/* The key of the transfer lies behind the end of the ring, and so does half of the response. */
+static void stop_at_ring_end_cancels_behind_and_of_two_wqebbs(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	const u32 end = 2 * RING;
+	struct ib_wc wc;
+
+	start_at(fixture, RING - 1);
+	post_long(test, IB_WR_RDMA_WRITE, NULL, 0, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, RING + 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, RING - 1));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, RING + 1));
+
+	start_at(fixture, end - 2);
+	post_transfer(test, KEY);
+	post_long(test, IB_WR_SEND, OTHER_RESPONSE, IB_SEND_SIGNALED | IB_SEND_FENCE,
+		  FAKE_SEND_LKEY);
+	post_transfer(test, OTHER_KEY);
+	fail_mr(fixture);
+	stop_at(fixture, end - 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, end - 1));
+	/* The control segment and the SGEs: the device finds the next WQE by them. */
+	KUNIT_EXPECT_EQ(test, 1 + LONG_SGES,
+			hw_wqe_ctrl_seg_get_ds(fake_block(fixture->fake, end - 1)));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, end + 1));
+	hw_cqe64_set_wqe_counter(fake_completion(fixture->fake, HW_CQE_OPCODE_REQ), end - 1);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_PTR_EQ(test, OTHER_RESPONSE, wc.wr_cqe);
+	KUNIT_EXPECT_TRUE(test, cxib_wc_is_cancelled(&wc));
+	KUNIT_EXPECT_EQ(test, end + 1, qp->sq.cons_index);
+}
+
 /* Each of several transfers of a response may fail; the ULP polled the error before the event. */
 static void stop_after_polled_error_cancels_response(struct kunit *test)
 {
@@ -334,6 +391,44 @@ static void stop_after_polled_error_cancels_response(struct kunit *test)
 	stop_at(fixture, 2);
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 2));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, 1));
+}
+
+/*
+ * The error is in the ring that the CQ moves to. A work item that did not wait for the resize would
+ * find none, and let the response go.
+ */
+static void stop_during_cq_resize_cancels_response(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	struct device *dev = fixture->fake->hca->bus.dev;
+	struct cxib_cq *cq = &fixture->fake->cq;
+	unsigned int log_size = FAKE_LOG_CQ + 1;
+	struct cxib_buffer ring;
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&ring, dev,
+						    sizeof(struct hw_cqe64) << log_size));
+	cxib_cq_invalidate(&ring, log_size);
+	mutex_lock(&cq->resize_lock);
+	cq->resizing = true;
+	fake_completion(fixture->fake, HW_CQE_OPCODE_RESIZE_CQ);
+	fixture->in_device = HW_QP_STATE_SQD;
+	fixture->counter = 1;
+	raise_drained(fixture);
+	while (!READ_ONCE(fixture->queries))
+		usleep_range(100, 1000);
+	/* Only a work item that does not wait makes use of this time. */
+	msleep(20);
+	cxib_cq_switch_ring(cq, &ring, log_size);
+	fail_mr(fixture);
+	mutex_unlock(&cq->resize_lock);
+	flush_delayed_work(&qp->pipelining->work);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, 1, qp->pipelining->cancelled);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
+	cxib_buffer_destroy(&ring, dev);
 }
 
 /* Of a signaled transfer the ULP checks the status itself, and so of an RDMA READ. */
@@ -642,7 +737,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sq_find_resume_follows_every_wrap),
 	KUNIT_CASE(sq_find_resume_within_wqe_returns_eio),
 	KUNIT_CASE(stop_cancels_response_at_every_wrap),
+	KUNIT_CASE(stop_at_ring_end_cancels_behind_and_of_two_wqebbs),
 	KUNIT_CASE(stop_after_polled_error_cancels_response),
+	KUNIT_CASE(stop_during_cq_resize_cancels_response),
 	KUNIT_CASE(stop_after_checked_transfer_cancels_nothing),
 	KUNIT_CASE(stop_behind_response_closes_connection),
 	KUNIT_CASE(stop_with_unsignaled_response_closes_connection),
