@@ -159,6 +159,27 @@ static bool is_xrc_tgt_of(const struct cxib_destroy *child, const struct cxib_de
 	       child->xrcdn == hw_general_obj_in_cmd_hdr_get_obj_id((const void *)parent->in);
 }
 
+static bool is_other(const struct leftover *leftover)
+{
+	return kind_of(&leftover->destroy) == &other;
+}
+
+/*
+ * Whether there are kinds of objects that refer to this one. A process can leave many mkeys, to
+ * which only general objects refer: the list is not searched for each of them.
+ */
+static bool is_parent(const struct cxib_leftovers *leftovers, enum kind kind)
+{
+	unsigned int i;
+
+	if (leftovers->others || kind == KIND_UCTX)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].parents & BIT(kind))
+			return true;
+	return false;
+}
+
 /* Whether a leftover may refer to an object: of the same user context, XRC_TGT QPs of any. */
 static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_ucontext *context,
 		      unsigned int group, const struct cxib_destroy *destroy)
@@ -168,6 +189,8 @@ static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_uc
 
 	lockdep_assert_held(&leftovers->lock);
 
+	if (!is_parent(leftovers, kind))
+		return false;
 	list_for_each_entry(leftover, &leftovers->list, node) {
 		if (leftover->context == context && leftover->group == group &&
 		    may_refer(leftover, kind))
@@ -277,6 +300,7 @@ void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *con
 	}
 	guard(mutex)(&leftovers->lock);
 	list_add_tail(&leftover->node, &leftovers->list);
+	leftovers->others += is_other(leftover);
 	if (!context)
 		disown(ibdev, NULL);
 }
@@ -287,6 +311,7 @@ static void free_leftover(struct cxib_ibdev *ibdev, struct leftover *leftover)
 	const struct cxib_pinned *pinned = &leftover->pinned;
 
 	ibdev->leftovers.closed -= !!leftover->group;
+	ibdev->leftovers.others -= is_other(leftover);
 	list_del(&leftover->node);
 	cxib_release_shared_umem(ibdev, pinned->umem, pinned->umem_users, 0);
 	ib_umem_release(pinned->umem_in_doubt);

@@ -64,6 +64,7 @@ struct cxib_pinned {
  * struct cxib_leftovers - leftovers of an RDMA device
  * @lock: protects the others. Held while the commands of leftovers are executed.
  * @list: list of struct leftover
+ * @others: number of those that may refer to anything: general objects
  * @closed: number of leftovers of closed user contexts
  * @groups: number of user contexts that have left any
  * @file: debugfs file
@@ -71,6 +72,7 @@ struct cxib_pinned {
 struct cxib_leftovers {
 	struct mutex lock; /* see above */
 	struct list_head list;
+	unsigned int others;
 	unsigned int closed;
 	unsigned int groups;
 	struct dentry *file;
