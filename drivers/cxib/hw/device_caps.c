@@ -159,6 +159,7 @@ static const struct capability general[] = {
 	CAPABILITY(umr_extended_translation_offset),
 	CAPABILITY(umr_indirect_mkey_disabled),
 	CAPABILITY(umr_modify_atomic_disabled),
+	CAPABILITY(umr_modify_entity_size_disabled),
 	CAPABILITY(go_back_n),
 	CAPABILITY(hca_cap_2),
 	CAPABILITY(max_num_eqs),

@@ -112,6 +112,7 @@ struct hw_cmd_hca_cap;
  *	translation
  * @umr_indirect_mkey_disabled: UMR cannot modify indirect mkeys
  * @umr_modify_atomic_disabled: UMR cannot modify the atomic access of mkeys
+ * @umr_modify_entity_size_disabled: UMR cannot modify the page size of mkeys
  * @go_back_n: requesters can retransmit from the first lost message
  * @hca_cap_2: there is a second general page
  * @max_num_eqs: EQs of the function, from the page that has more bits for it; 0: see @log_max_eq
@@ -231,6 +232,7 @@ struct cxib_device_caps {
 	u32 umr_extended_translation_offset;
 	u32 umr_indirect_mkey_disabled;
 	u32 umr_modify_atomic_disabled;
+	u32 umr_modify_entity_size_disabled;
 	u32 go_back_n;
 	u32 hca_cap_2;
 	u32 max_num_eqs;

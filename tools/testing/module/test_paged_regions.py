@@ -130,6 +130,18 @@ class ShortReach(PagedRegionTest):
             device.advise(key, address, 4 * MIB, flush=True)
             device.register(NOTHING, MIB, NOTHING, PAGED)
 
+    def test_other_memory_changes_key_without_umr(self) -> None:
+        """Other memory may have other pages, and the device has umr_modify_entity_size_disabled."""
+        log = guest.LogTail()
+        self.addCleanup(log.close)
+        with self.program() as device:
+            start = device.queue.address
+            region, key = device.register_region(start, mmap.PAGESIZE, start, 1)
+            other = start + 8 * mmap.PAGESIZE
+            new = device.reregister(region, raw_verbs.REREG_TRANS, start=other, address=other, length=mmap.PAGESIZE)
+            self.assertNotEqual(new, key)
+        self.assertNotIn("UMR failed", "\n".join(log.read()))
+
     def test_null_mr_key_missing(self) -> None:
         with self.program() as device:
             self.assertIsNone(device.dump_fill_key)

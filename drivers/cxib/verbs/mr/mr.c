@@ -367,14 +367,20 @@ struct rereg {
 	u64 address;
 };
 
-/* Returns false if the mkey or one UMR WQE has too few MTTs for the pages. */
+/*
+ * Returns false if the mkey or one UMR WQE has too few MTTs for the pages, or if UMR cannot
+ * modify the page size, which the pages decide.
+ */
 static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct pages *pages,
 			   struct cxib_umr_change *change, struct cxib_mkey_params *params)
 {
+	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
 	size_t count;
 
+	if (ibdev->hw->caps.umr_modify_entity_size_disabled)
+		return false;
 	pages->umem = rereg->umem;
-	pages->size = choose_page_size(to_ibdev(mr->ib.device), rereg->umem, rereg->address);
+	pages->size = choose_page_size(ibdev, rereg->umem, rereg->address);
 	if (!pages->size)
 		return false;
 	count = ib_umem_num_dma_blocks(rereg->umem, pages->size);
