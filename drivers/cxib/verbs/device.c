@@ -160,8 +160,8 @@ static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *a
 }
 
 /*
- * Old firmware returns the former value in big-endian byte order, whatever that of the host. Callers
- * expect that of the host, so requesters have no atomic operations then, as with mlx5_ib.
+ * Old firmware returns the former value in big-endian byte order, whatever that of the host.
+ * Callers expect that of the host, so requesters have no atomic operations then, as with mlx5_ib.
  */
 static bool has_atomics(const struct cxib_device_caps *caps)
 {
