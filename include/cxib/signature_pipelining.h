@@ -20,6 +20,7 @@
 #define CXIB_SIGNATURE_PIPELINING_H
 
 #include <linux/module.h>
+#include <linux/string.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rw.h>
 
@@ -86,7 +87,8 @@ const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib
  * @device: RDMA device, registered by any driver
  *
  * No reference to cxib is kept: its module cannot be unloaded before the ULP's ib_client has
- * destroyed all QPs of @device.
+ * destroyed all QPs of @device. For a device of another driver the symbol is not looked for:
+ * symbol_get() ends in a BUG() if the module that exports it is being freed at that moment.
  *
  * Context: process context.
  * Return: the functions, valid as long as @device; NULL if it has no signature pipelining.
@@ -97,7 +99,7 @@ cxib_signature_pipelining(struct ib_device *device)
 	const struct cxib_signature_pipelining *(*find)(struct ib_device *device);
 	const struct cxib_signature_pipelining *table;
 
-	if (device->ops.driver_id != RDMA_DRIVER_MLX5)
+	if (strcmp(module_name(device->ops.owner), "cxib"))
 		return NULL;
 	find = symbol_get(cxib_find_signature_pipelining);
 	if (!find)
