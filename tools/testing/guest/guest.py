@@ -59,11 +59,12 @@ def when_logged(text: str) -> float:
 
 
 class LogTail:
-    """What the kernel log says from now on."""
+    """What the kernel log says from now on, whatever it overwrites meanwhile."""
 
     def __init__(self) -> None:
         self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self.descriptor, 0, os.SEEK_END)
+        self.lines: list[str] = []
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -75,10 +76,21 @@ class LogTail:
             try:
                 record = os.read(self.descriptor, 8192)
             except BlockingIOError:
+                self.lines += messages
                 return messages
             except BrokenPipeError:
                 continue  # the oldest ones were overwritten
             messages.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
+
+    def text(self) -> str:
+        """All messages so far, a line each."""
+        self.read()
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def forget(self) -> None:
+        """The text begins now."""
+        self.read()
+        self.lines.clear()
 
 
 def load() -> None:
@@ -122,10 +134,11 @@ class ModuleTest(unittest.TestCase):
     def setUp(self) -> None:
         load()
         self.addCleanup(subprocess.run, ["rmmod", "cxib"], check=False)
-        self.log_before = kernel_log()
+        self.log = LogTail()
+        self.addCleanup(self.log.close)
 
     def new_messages(self) -> str:
-        return kernel_log().removeprefix(self.log_before)
+        return self.log.text()
 
     def assert_logged(self, pattern: str) -> None:
         self.assertRegex(self.new_messages(), pattern)

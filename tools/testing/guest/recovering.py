@@ -35,7 +35,8 @@ class RecoveryTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.hca = find_devices(MELLANOX)[1]
-        self.log_before = guest.kernel_log()
+        self.log = guest.LogTail()
+        self.addCleanup(self.log.close)
         subprocess.run(["devlink", "health", "set", self.name, "reporter", "device", "grace_period", "0"], check=True)
         until(self.is_active, "the port is active")
 
@@ -74,7 +75,7 @@ class RecoveryTest(unittest.TestCase):
         return json.loads(shown.stdout)["health"][self.name][0]
 
     def new_messages(self) -> str:
-        return guest.kernel_log().removeprefix(self.log_before)
+        return self.log.text()
 
     def failures(self) -> int:
         return self.new_messages().count("fatal error: ")

@@ -71,7 +71,7 @@ class LyingCompletions(UlpTest, RecoveryTest):
         for what, lie in filter(lambda item: CHOSEN.search(item[0]), lies.items()):
             for case in among:
                 with self.subTest(completion=what, case=case):
-                    self.log_before = guest.kernel_log()
+                    self.log.forget()
                     found = self.run_with(case, lie, is_noticed)
                     if is_noticed:
                         self.assertRegex(self.new_messages(), r"unexpected CQE|exceeds WQE", f"the case says {found!r}")

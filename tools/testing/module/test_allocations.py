@@ -44,7 +44,7 @@ class FailingAllocations(HcaTest):
 
     def assert_survives(self, number: int) -> bool:
         """Returns whether the device came up nevertheless."""
-        self.log_before = guest.kernel_log()
+        self.log.forget()
         outcome = self.probe(number)
         self.reached += outcome.allocations == number
         came_up = driver_of(self.hca) == "cxib"

@@ -54,7 +54,7 @@ class BusErrorTest(RecoveryTest):
 
 class BusErrors(BusErrorTest):
     def comes_back_after(self, error: int) -> None:
-        self.log_before = guest.kernel_log()
+        self.log.forget()
         inject(self.hca, uncorrectable=error)
         until(lambda: "AER: device recovery successful" in self.new_messages(), "the bus and the device recover")
         until(self.is_active, "the port is active again")
