@@ -11,7 +11,6 @@ import pathlib
 import re
 import unittest
 
-import guest
 from control import control, until
 from exerciser import UlpTest, run_case
 from recovering import RecoveryTest, trouble
