@@ -256,3 +256,4 @@ const struct cxib_user_interface cxib_user_interface = {
 	.unpin_record = cxib_unpin_record,
 	.free_dm = cxib_free_dm,
 };
+EXPORT_SYMBOL_IF_KUNIT(cxib_user_interface);
