@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Creation of user contexts: what is refused, what libmlx5 is told, what an error leaves. */
+/* Creation of user contexts: what is refused, the response, what an error leaves. */
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 #include <rdma/mlx5-abi.h>
