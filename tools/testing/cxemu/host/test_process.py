@@ -19,57 +19,30 @@ import time
 import unittest
 from typing import Any, Iterator
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.dont_write_bytecode = True
+
+import vfio_user  # noqa: E402
+
 PROGRAM = ""
 PATIENCE = 300  # seconds until something counts as hung
 
-VERSION, DMA_MAP, REGION_READ = 1, 2, 9
 LINK_TYPE_ERF = 197  # its records name InfiniBand
 
 
-def message(command: int, body: bytes = b"") -> bytes:
-    """A request of the vfio-user protocol."""
-    return struct.pack("<HHIII", 1, command, 16 + len(body), 0, 0) + body
-
-
-class Machine:
+class Machine(vfio_user.Connection):
     """A virtual machine that is connected to an adapter."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
-        self.socket.connect(str(path))
-        self.call(VERSION, struct.pack("<HH", 0, 0) + b'{"capabilities":{}}\0')
+        super().__init__(path, PATIENCE)
 
-    def call(self, command: int, body: bytes, fds: tuple[int, ...] = ()) -> bytes:
-        """Sends a request; returns the body of its reply."""
-        socket.send_fds(self.socket, [message(command, body)], fds)
-        header = self.receive(16)
-        size, error = struct.unpack("<4xI4xI", header)
-        if error:
-            raise OSError(error, os.strerror(error))
-        return self.receive(size - 16)
-
-    def receive(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise EOFError("cxemu has hung up")
-            data += part
-        return data
-
-    def map_memory(self) -> None:
-        memory = os.memfd_create("guest")
-        try:
-            os.ftruncate(memory, 1 << 20)
-            self.call(DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, 0, 1 << 20), (memory,))
-        finally:
-            os.close(memory)
+    def map_megabyte(self) -> None:
+        os.close(self.map_memory(1 << 20))
 
     def vanish(self) -> None:
         """Goes in the middle of a message."""
-        self.socket.send(message(DMA_MAP, bytes(32))[:20])
-        self.socket.close()
+        self.socket.send(vfio_user.message(vfio_user.DMA_MAP, bytes(32))[:20])
+        self.close()
 
 
 class ProcessTest(unittest.TestCase):
@@ -115,7 +88,7 @@ class ProcessTest(unittest.TestCase):
 
     def machine(self, hca: str) -> Machine:
         machine = Machine(self.directory / hca)
-        self.addCleanup(machine.socket.close)
+        self.addCleanup(machine.close)
         return machine
 
     def ask(self, line: str) -> Any:
@@ -168,7 +141,7 @@ class ProcessTest(unittest.TestCase):
             )
             self.assertNotEqual(run.returncode, 0)
             self.assertIn("hca0", run.stderr)
-            self.machine("hca0").map_memory()
+            self.machine("hca0").map_megabyte()
 
     def test_killed_process_starts_again(self) -> None:
         with self.started() as process:
@@ -177,7 +150,7 @@ class ProcessTest(unittest.TestCase):
         self.assertTrue((self.directory / "hca0").is_socket(), "it had no chance to remove it")
         with self.started("--control", str(self.directory / "control")):
             self.assertEqual(self.connections("hca0"), 0)
-            self.machine("hca0").map_memory()
+            self.machine("hca0").map_megabyte()
 
     def test_statistics_printed_at_signal_and_exit(self) -> None:
         with self.started() as process:
@@ -207,13 +180,13 @@ class ProcessTest(unittest.TestCase):
     def test_successive_machines_served(self) -> None:
         with self.started("--control", str(self.directory / "control"), hcas=2):
             other = self.machine("hca1")
-            other.map_memory()
+            other.map_megabyte()
             for number in range(20):
                 machine = self.machine("hca0")
-                machine.map_memory()
+                machine.map_megabyte()
                 self.assertEqual(self.connections("hca0"), number + 1)
                 machine.vanish()
-            config = other.call(REGION_READ, struct.pack("<QII", 0, 7, 4))
+            config = other.call(vfio_user.REGION_READ, struct.pack("<QII", 0, 7, 4))
             self.assertEqual(config[16:], bytes.fromhex("b3151710"))
 
     def test_hundreds_of_machines_leak_nothing(self) -> None:
@@ -226,7 +199,7 @@ class ProcessTest(unittest.TestCase):
             before = held()
             for _ in range(300):
                 machine = self.machine("hca0")
-                machine.map_memory()
+                machine.map_megabyte()
                 machine.vanish()
             self.assertEqual(self.connections("hca0"), 300)
             self.wait_for("the end of the last machine", lambda: held() == before)

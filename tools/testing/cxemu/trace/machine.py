@@ -3,14 +3,13 @@
 
 import mmap
 import os
-import socket
 import struct
 import time
 from pathlib import Path
 
+import vfio_user
 from commands import DATA, ENTRY, INLINE, MAILBOX, Command, Mailbox, Trace, number
 
-VERSION, DMA_MAP, REGION_READ, REGION_WRITE = 1, 2, 9, 10
 BAR0, CONFIG = 0, 7  # regions
 COMMAND_REGISTER, MEMORY_AND_BUS_MASTER = 0x04, 0x06
 FIRMWARE_VERSION, QUEUE_HIGH, QUEUE_LOW, DOORBELL, INITIALIZING = 0x00, 0x10, 0x14, 0x18, 0x1FC
@@ -19,48 +18,26 @@ SPARE = 1 << 34  # what the trace does not have comes from here on, where it has
 PATIENCE = 60  # seconds until something counts as hung
 
 
-class Machine:
+class Machine(vfio_user.Connection):
     """Its memory has the bus addresses of the trace."""
 
     def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
-        self.socket.connect(str(path))
+        super().__init__(path, PATIENCE)
         self.spare = SPARE
-        self._call(VERSION, struct.pack("<HH", 0, 0) + b'{"capabilities":{}}\0')
-        file = os.memfd_create("host")
-        os.ftruncate(file, MEMORY)
-        self._call(DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, 0, MEMORY), (file,))
+        file = self.map_memory(MEMORY)
         self.memory = mmap.mmap(file, MEMORY)
         os.close(file)
-        self._call(REGION_WRITE, struct.pack("<QIIH", COMMAND_REGISTER, CONFIG, 2, MEMORY_AND_BUS_MASTER))
+        self.call(vfio_user.REGION_WRITE, struct.pack("<QIIH", COMMAND_REGISTER, CONFIG, 2, MEMORY_AND_BUS_MASTER))
 
     def close(self) -> None:
         self.memory.close()
-        self.socket.close()
-
-    def _call(self, command: int, body: bytes, fds: tuple[int, ...] = ()) -> bytes:
-        message = struct.pack("<HHIII", 1, command, 16 + len(body), 0, 0) + body
-        socket.send_fds(self.socket, [message], fds)
-        size, error = struct.unpack("<4xI4xI", self._receive(16))
-        if error:
-            raise OSError(error, os.strerror(error))
-        return self._receive(size - 16)
-
-    def _receive(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise EOFError("cxemu has hung up")
-            data += part
-        return data
+        super().close()
 
     def read_register(self, offset: int) -> int:
-        return int.from_bytes(self._call(REGION_READ, struct.pack("<QII", offset, BAR0, 4))[-4:], "big")
+        return int.from_bytes(self.call(vfio_user.REGION_READ, struct.pack("<QII", offset, BAR0, 4))[-4:], "big")
 
     def write_register(self, offset: int, value: int) -> None:
-        self._call(REGION_WRITE, struct.pack("<QII", offset, BAR0, 4) + value.to_bytes(4, "big"))
+        self.call(vfio_user.REGION_WRITE, struct.pack("<QII", offset, BAR0, 4) + value.to_bytes(4, "big"))
 
     def firmware(self) -> tuple[int, int, int]:
         version, subminor = self.read_register(FIRMWARE_VERSION), self.read_register(FIRMWARE_VERSION + 4)
