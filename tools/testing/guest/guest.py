@@ -51,13 +51,6 @@ def kernel_log(*options: str) -> str:
     return subprocess.run(["dmesg", "--notime", *options], check=True, capture_output=True, text=True).stdout
 
 
-def when_logged(text: str) -> float:
-    """When the kernel log has last said something, in seconds since the boot."""
-    log = subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout
-    last = [line for line in log.splitlines() if text in line][-1]
-    return float(last[1:].split("]")[0])
-
-
 class LogTail:
     """What the kernel log says from now on, whatever it overwrites meanwhile."""
 
@@ -65,32 +58,40 @@ class LogTail:
         self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self.descriptor, 0, os.SEEK_END)
         self.lines: list[str] = []
+        self.times: list[float] = []
 
     def close(self) -> None:
         os.close(self.descriptor)
 
     def read(self) -> list[str]:
         """The messages since the last call."""
-        messages = []
+        known = len(self.lines)
         while True:
             try:
                 record = os.read(self.descriptor, 8192)
             except BlockingIOError:
-                self.lines += messages
-                return messages
+                return self.lines[known:]
             except BrokenPipeError:
                 continue  # the oldest ones were overwritten
-            messages.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
+            facts, _, text = record.decode(errors="replace").partition(";")
+            self.lines.append(text.splitlines()[0])
+            self.times.append(int(facts.split(",")[2]) / 1e6)
 
     def text(self) -> str:
         """All messages so far, a line each."""
         self.read()
         return "".join(f"{line}\n" for line in self.lines)
 
+    def last_time(self, text: str) -> float:
+        """When the last message that has this text was written, in seconds since the boot."""
+        self.read()
+        return max(time for time, line in zip(self.times, self.lines, strict=True) if text in line)
+
     def forget(self) -> None:
         """The text begins now."""
         self.read()
         self.lines.clear()
+        self.times.clear()
 
 
 def load() -> None:

@@ -83,7 +83,7 @@ class RecoveryTest(unittest.TestCase):
     def tell_times(self, reason: str) -> None:
         """By the clock of the kernel log. No assertion: the guest has no processor of its own."""
         cause, stated = STATED[reason]
-        begin, given_up, recovered = (guest.when_logged(text) for text in (
+        begin, given_up, recovered = (self.log.last_time(text) for text in (
             cause, f"{self.hca.name}: fatal error: ", f"{self.hca.name}: the device has recovered"))
         print(f"\n    {reason}: fatal error after {given_up - begin:.1f} s (stated: {stated} s), restarted "
               f"{recovered - given_up:.1f} s later", flush=True)

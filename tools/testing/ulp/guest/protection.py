@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import disks
 import rdma
 import ulp
+from guest import LogTail
 
 MODULE = os.environ.get("ULP_CORRUPTION", "corruption.ko")
 PARAMETERS = pathlib.Path("/sys/module/corruption/parameters")
@@ -72,10 +73,6 @@ def left_to_the_hca(disk: str) -> Iterator[None]:
             disks.write(integrity / name, 1)
 
 
-def messages() -> str:
-    return rdma.run("dmesg")
-
-
 class Protected(ulp.Protocol):
     """A disk with protection information; a subclass says what connects to it, and how an error is reported."""
 
@@ -85,19 +82,19 @@ class Protected(ulp.Protocol):
         raise NotImplementedError
 
     def assert_fails(self, action, *arguments, said: str) -> None:
-        before = len(messages())
-        with self.assertRaises(OSError) as raised:
-            action(*arguments)
-        self.assertEqual(raised.exception.errno, errno.EILSEQ)
-        self.assertIn(said, messages()[before:])
+        with contextlib.closing(LogTail()) as log:
+            with self.assertRaises(OSError) as raised:
+                action(*arguments)
+            self.assertEqual(raised.exception.errno, errno.EILSEQ)
+            self.assertIn(said, log.text())
 
     def test_intact_blocks_pass(self) -> None:
-        before = len(messages())
-        with self.connection() as disk:
-            for block in ("512", "4k", "64k", "256k") if ulp.WHOLE else ("4k", "64k"):
-                with self.subTest(block):
-                    disks.verify(disk, block, size="1m")
-        self.assertNotRegex(messages()[before:], "(?i)guard|I/O error|PI error")
+        with contextlib.closing(LogTail()) as log:
+            with self.connection() as disk:
+                for block in ("512", "4k", "64k", "256k") if ulp.WHOLE else ("4k", "64k"):
+                    with self.subTest(block):
+                        disks.verify(disk, block, size="1m")
+            self.assertNotRegex(log.text(), "(?i)guard|I/O error|PI error")
 
     def test_hca_inserts_and_strips(self) -> None:
         with self.connection() as disk, left_to_the_hca(disk):

@@ -25,6 +25,7 @@ import removable
 import ulp
 import wire
 from control import control, until
+from guest import LogTail
 
 SIZE = 4096
 BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
@@ -135,11 +136,11 @@ class Disk(PipelinedTarget):
                 self.assertEqual(peer.call(pipelined.completions) - before, 2 * PLACES * expected)
 
     def test_bad_block_reported_by_target(self) -> None:
-        with connected() as descriptor:
-            before, said = peer.call(pipelined.counters), len(protection.messages())
+        with connected() as descriptor, contextlib.closing(LogTail()) as log:
+            before = peer.call(pipelined.counters)
             with bad_blocks(10 * BLOCKS + 3):
                 self.assertEqual(read(descriptor, 10), errno.EILSEQ)
-                self.assertIn(GUARD, protection.messages()[said:])
+                self.assertIn(GUARD, log.text())
                 self.assertEqual(peer.call(pipelined.bad_reads), 1)
                 self.assert_counters_grow(before, range(1, 2), 1)
                 self.assert_reads_right(descriptor, but=(10,))
