@@ -5,18 +5,24 @@
 usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
 """
 
+import errno
 import importlib
 import json
 import multiprocessing.context
 import pathlib
+import random
 import runpy
 import sys
 import time
 import types
 import unittest
 
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
 TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
 PATIENCE = 300  # seconds; only ends a test that has failed anyway
+RESOLUTION_MS = 100_000
+SEED = 1  # each run has the same random lengths and numbers
 
 
 class Recorder(unittest.TextTestResult):
@@ -61,9 +67,10 @@ class Recorder(unittest.TextTestResult):
 
 
 def be_patient() -> None:
-    """The suite waits 10 s for a completion; two programs that connect have 15 s to meet and 30 s in all. A guest that is
-    kept from its processor needs more."""
+    """The suite waits 5 or 10 s for a completion; two programs that connect have 15 s to meet and 30 s in all. A guest that
+    is kept from its processor needs more."""
     importlib.import_module("tests.utils").POLL_CQ_TIMEOUT = PATIENCE
+    importlib.import_module("tests.mlx5_base").POLL_CQ_TIMEOUT = PATIENCE
     make_barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.context.ForkProcess.join
 
     def patient_barrier(context, parties, action=None, timeout=None):
@@ -74,6 +81,32 @@ def be_patient() -> None:
 
     multiprocessing.context.BaseContext.Barrier = patient_barrier
     multiprocessing.context.ForkProcess.join = patient_join
+    resolve_patiently()
+
+
+def resolve_patiently() -> None:
+    """Resolution of addresses and routes may take 2 s by default: one that takes longer fails, though the answer comes."""
+    module = importlib.import_module("tests.base_rdmacm")
+    original = module.CMID
+
+    class PatientCMID(original):
+        def resolve_addr(self, addr_info, timeout_ms=RESOLUTION_MS):
+            super().resolve_addr(addr_info, timeout_ms)
+
+        def resolve_route(self, timeout_ms=RESOLUTION_MS):
+            super().resolve_route(timeout_ms)
+
+    def make_cmid(**arguments):
+        """An endpoint that is made from an address resolves that in librdmacm, which takes no other limit."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return PatientCMID(**arguments)
+            except PyverbsRDMAError as error:
+                if error.error_code != errno.ETIMEDOUT or time.monotonic() > deadline:
+                    raise
+
+    module.CMID = make_cmid
 
 
 def leave_manufacturers_out() -> None:
@@ -88,8 +121,9 @@ def main() -> int:
     file = pathlib.Path(sys.argv[1])
     sys.argv[:2] = [str(TESTS / "run_tests.py")]
     sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-    be_patient()
+    random.seed(SEED)
     leave_manufacturers_out()
+    be_patient()
     unittest.TextTestRunner.resultclass = Recorder
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
