@@ -72,10 +72,15 @@ def colon_fields(prefix: str, text: str) -> dict[str, str]:
 
 
 def counter_fields(prefix: str, text: str) -> dict[str, str]:
-    """Counters by name; of those that traffic moves only that they are there and have counted."""
+    """Counters by name; of those that traffic moves only that they are there and have counted. A loaded machine moves
+    others."""
     fields = colon_fields(prefix, text)
-    return {name: "counts" if re.search(r"(Data|Pkts)$", name) and value != "0" else value
-            for name, value in fields.items()}
+    for name, value in fields.items():
+        if re.search(r"(Data|Pkts)$", name) and value != "0":
+            fields[name] = "counts"
+        elif re.search(r"(XmitWait|VL15Dropped)$", name):
+            fields[name] = "is there"
+    return fields
 
 
 def sysfs_fields(name: str) -> dict[str, str]:
