@@ -28,7 +28,7 @@ from control import control  # noqa: E402
 COMM_EST = "0x80000004"
 QP_ACCESS_ERR = "0x80000003"
 # Long enough for an event that was caused before; whether one comes is never a matter of this time.
-SHORTLY = 10000
+SHORTLY = 100000
 QP_STATE = 1  # bit of enum ibv_qp_attr_mask
 QP_PORT = 1 << 5
 ALL_BITS = 0xffffffff

@@ -39,7 +39,7 @@ def target(*options: str) -> Iterator[None]:
         with nvme.target(found[0], protected=True):
             yield
     finally:
-        rdma.run("modprobe", "-r", "scsi_debug")
+        disks.unload("scsi_debug")
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ def serve() -> Iterator[None]:
         with nvme.target(found[0], protected=True):
             yield
     finally:
-        rdma.run("modprobe", "-r", "scsi_debug")
+        disks.unload("scsi_debug")
 
 
 def unload() -> None:

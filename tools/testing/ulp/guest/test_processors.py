@@ -123,8 +123,10 @@ def processors_of(node: int) -> str:
 
 def vector_threads() -> dict[str, pathlib.Path]:
     """The threads of completion vectors in /proc, by name."""
-    paths = pathlib.Path("/proc").glob("[0-9]*/comm")
-    names = {path.read_text().strip(): path.parent for path in paths}
+    names = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # one that has ended meanwhile
+            names[path.read_text().strip()] = path.parent
     return {name: path for name, path in names.items() if re.fullmatch(r"cxib\d+/comp\w+", name)}
 
 
