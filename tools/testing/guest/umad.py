@@ -3,6 +3,7 @@
 
 import ctypes
 import fcntl
+import itertools
 import os
 import pathlib
 import select
@@ -60,6 +61,7 @@ class Agent:
         wanted = Registration(queue_pair=GENERAL_SERVICES, management_class=management_class, class_version=1)
         fcntl.ioctl(self.file, REGISTER, wanted)
         self.number = wanted.id
+        self.transactions = itertools.count(1)
         self.management_class = management_class
 
     def close(self) -> None:
@@ -73,7 +75,9 @@ class Agent:
 
     def get(self, lid: int, attribute: int, p_key_index: int, retries: int = RETRIES) -> tuple[int, int, bytes]:
         """Sends a Get; returns 0 or the error of sending, the P_Key index of the answer, and the answer."""
-        datagram = struct.pack(">BBBBHHQHHI", 1, self.management_class, 1, 1, 0, 0, 0, attribute, 0, 0)
+        # One that was sent twice has two answers, of which the second is none to the next request.
+        transaction = next(self.transactions)
+        datagram = struct.pack(">BBBBHHQHHI", 1, self.management_class, 1, 1, 0, 0, transaction, attribute, 0, 0)
         os.write(self.file, self.header(lid, p_key_index, retries) + datagram.ljust(MAD_SIZE, b"\0"))
         if not select.select([self.file], [], [], 2 * rdma.PATIENCE)[0]:
             raise AssertionError(f"the kernel says nothing about a datagram to LID {lid}")
