@@ -18,8 +18,8 @@ def provide(source, cache, processor="amd64"):
     if not program.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"{name}-*"):
-            # What has a suffix is another run's, and not finished.
-            if not old.suffix:
+            # What has a suffix is another run's, and not finished; the program itself another one may just have finished.
+            if not old.suffix and old != program:
                 old.unlink(missing_ok=True)
         unfinished = program.with_suffix(f".{os.getpid()}")
         subprocess.run([*command, "-o", unfinished, source], check=True)

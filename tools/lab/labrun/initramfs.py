@@ -109,7 +109,8 @@ def provide(tree, release, init, cache, on_disk=False, processor="amd64"):
     if not image.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"initramfs-{release}-*"):
-            old.unlink(missing_ok=True)
+            if old != image:  # which another run may just have finished
+                old.unlink(missing_ok=True)
         unfinished = image.with_suffix(f".{os.getpid()}")
         contents.write(unfinished)
         unfinished.rename(image)
