@@ -123,7 +123,15 @@ identifier cq, wc, rsp;
 +
  static void nvmet_rdma_send_done(...) { ... }
 
-@r_header depends on r_done_functions@
+@r_version depends on r_done_functions@
+declarer name MODULE_LICENSE, MODULE_VERSION;
+expression license;
+@@
+ MODULE_LICENSE(license);
++/* dkms of Debian 12 does not install a module of the same version as the kernel's, which has none. */
++MODULE_VERSION("cxib");
+
+@r_header depends on r_version@
 @@
  #include <rdma/rw.h>
 +#include <cxib/signature_pipelining.h>
