@@ -94,6 +94,15 @@ class FailingRegistrations(ProgramTest):
         # One more: the uobject.
         self.assertGreaterEqual(self.fail_each("ib_uverbs"), 3)
 
+    def test_unregistration_needs_no_memory_of_driver(self) -> None:
+        """The end of a process does the same, and cannot be repeated. The registration is the last handle of its QP."""
+        qp = self.device.create_xrc_target(self.device.create_cq(), self.xrcd)
+        number = self.device.qp_number
+        registration = self.device.register_qp(self.xrcd, number)
+        self.device.destroy_qp(qp)
+        failing_allocations.count_only("failslab", "cxib")
+        self.assertEqual(failing_allocations.count(lambda: self.device.unregister_qp(registration, self.xrcd, number) or ""), 0)
+
 
 class Unloading(unittest.TestCase):
     """The last class, because it takes the devices from all other users."""

@@ -308,6 +308,23 @@ class Library(WithAgents):
                 agent("unregister", 0, qpn)
         return failed
 
+    @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+    def test_create_with_failed_allocation_leaves_no_qp(self) -> None:
+        """Allocations of the driver only: with one of its own the RDMA core (6.12) loses a reference to the domain."""
+        agent = self.member()
+        failing_allocations.count_only("failslab", "cxib")
+        failed = number = allocations = 0
+        while allocations == number:
+            number += 1
+            error, allocations = failing_allocations.with_failure(number, lambda: agent.error("create", 0), agent.process.pid)
+            qps = target_qps()
+            self.assertEqual((error, len(qps)), ("ENOMEM", 0) if error else ("", 1), f"allocation {number}")
+            failed += len(error) > 0
+            for qpn in qps:
+                agent("unregister", 0, qpn)
+        self.assertGreater(failed, 0)
+        self.assertEqual(agent("close", 0), "0")
+
     def check_number_is_refused(self, agent: Agent, qpn: int) -> None:
         for call in (("register", 0, qpn), ("unregister", 0, qpn), ("init", 0, qpn), ("query", 0, qpn)):
             with self.subTest(call=call):
