@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 
 // Programs that were compiled with the header of 2008 and libraries that were not have the same
@@ -36,7 +37,8 @@ extern "C" {
 
 [[gnu::visibility("default")]] ibv_xrcd* ibv_open_xrc_domain(ibv_context* context, int fd,
                                                              int oflag) {
-    if (!context) {
+    // The kernel would create the XRC domain without a file whatever the flags say.
+    if (!context || (fd == -1 && !(oflag & O_CREAT))) {
         errno = EINVAL;
         return nullptr;
     }

@@ -105,6 +105,11 @@ TEST_F(NamesOf2008, NullArgumentsRefused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
+TEST_F(NamesOf2008, DomainWithoutFileAndCreationRefused) {
+    for (const int flags : {0, O_EXCL})
+        expect_no_object(EINVAL, [&] { return ibv_open_xrc_domain(domain_.context(), -1, flags); });
+}
+
 TEST(HeaderOf2008, MembersSharePlacesWithCurrentOnes) {
     ibv_send_wr wr{};
     ibv_async_event event{};

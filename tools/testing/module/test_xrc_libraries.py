@@ -528,6 +528,10 @@ class Xrcrcv(Library):
 class Xrc2008(Library):
     library = "xrc2008"
 
+    def test_private_domain_without_create_refused(self) -> None:
+        """The RDMA core itself would make one."""
+        self.assertEqual(self.agent().refusal("domain", 0, "-"), "EINVAL")
+
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class XrcrcvRemoved(WithAgents):
