@@ -16,7 +16,8 @@
  *  - ENOSYS: the driver of the device has no such QPs;
  *  - ENOTSUP: the kernel lacks what the driver needs for them, or libibverbs is one whose XRC domains
  *    this library does not know;
- *  - EBUSY: the XRC domain is being closed;
+ *  - EBUSY: the XRC domain is being closed. xrcrcv_modify() and xrcrcv_query() return EINVAL then, and
+ *    xrcrcv_create() either;
  *  - EIO: the device is gone;
  *  - ENOMEM, EAGAIN: no memory, or the limit of the rdma cgroup is reached.
  */
