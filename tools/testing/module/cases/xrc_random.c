@@ -489,7 +489,7 @@ int main(int argc, char **argv)
 	/* Files that no process has taken. */
 	close(mail[0]);
 	close(mail[1]);
-	await_resources("qp", before, 60);
+	await_resources("qp", before, PATIENCE);
 	expect_nothing_used();
 	/* What the device still had would be a violation of its rules. */
 	remove_device(function);

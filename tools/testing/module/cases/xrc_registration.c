@@ -25,7 +25,7 @@ enum order {
 	FIND,
 	CLOSE_DOMAIN,
 	RECEIVE,	/* a message: returns its first byte, or -1 */
-	EVENT,		/* the next one, within a minute: returns its type, or -1 */
+	EVENT,		/* the next one: returns its type, or -1 */
 	ELEMENT,	/* of that event */
 	PENDING,	/* whether there is an event */
 	CLOSE_EVENTS,	/* closes its file of asynchronous events */
@@ -153,7 +153,7 @@ static bool is_pending(struct receiver *receiver, int milliseconds)
 
 static int64_t next_event(struct receiver *receiver)
 {
-	if (!is_pending(receiver, 60000) || ibv_get_async_event(receiver->context, &receiver->event))
+	if (!is_pending(receiver, PATIENCE * 1000) || ibv_get_async_event(receiver->context, &receiver->event))
 		return -1;
 	ibv_ack_async_event(&receiver->event);
 	return (uint32_t)receiver->event.event_type;
@@ -899,7 +899,7 @@ static void closing(void)
 	struct ibv_context *context = open_device(1);
 	struct ibv_xrcd *domain = open_domain(context, NULL);
 	const uint32_t handle = handle_of(domain);
-	double end = now() + 60;
+	double end = now() + PATIENCE;
 	pthread_t thread;
 	void *closed;
 	int err;
