@@ -312,10 +312,12 @@ static void modify_qp_optional_attr_sets_opt_param_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
 }
 
-/* opt_mask in mlx5_ib/qp.c has no entries for QP0, QP1 and REG_UMR. */
+/* opt_mask in mlx5_ib/qp.c has no entries for QP0, QP1, REG_UMR and DCI. */
 static void special_qp_optional_attr_leaves_opt_param_mask(struct kunit *test)
 {
-	static const enum ib_qp_type types[] = { IB_QPT_SMI, IB_QPT_GSI, CXIB_QPT_UMR };
+	static const enum ib_qp_type types[] = {
+		IB_QPT_SMI, IB_QPT_GSI, CXIB_QPT_UMR, IB_QPT_DRIVER,
+	};
 	const struct ib_qp_attr attr = { .qkey = IB_QP1_QKEY, .port_num = 1 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	int i;
@@ -347,6 +349,28 @@ static void sqd2rts_takes_access_but_no_alternate_path(struct kunit *test)
 			transit(test, fake, IB_QPS_RTS, &attr,
 				IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER | IB_QP_ALT_PATH |
 				IB_QP_PATH_MIG_STATE)->optional);
+}
+
+/* opt_mask in mlx5_ib/qp.c has XRC in RTS2RTS, but not in SQD2RTS. */
+static void xrc_qp_optional_attr_only_outside_sqd2rts(struct kunit *test)
+{
+	static const enum ib_qp_type types[] = { IB_QPT_XRC_INI, IB_QPT_XRC_TGT };
+	const int mask = IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER;
+	const struct ib_qp_attr attr = {};
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		fake->qp.ib.qp_type = types[i];
+		fake->qp.state = IB_QPS_SQD;
+		KUNIT_EXPECT_EQ(test, 0, transit(test, fake, IB_QPS_RTS, &attr, mask)->optional);
+		fake->qp.state = IB_QPS_RTS;
+		KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT |
+				      HW_QP_OPTIONAL_PARAMETERS_RRE |
+				      HW_QP_OPTIONAL_PARAMETERS_RAE |
+				      HW_QP_OPTIONAL_PARAMETERS_RWE,
+				transit(test, fake, IB_QPS_RTS, &attr, mask)->optional);
+	}
 }
 
 static void rc_qp_reset_to_rts_sets_context(struct kunit *test)
@@ -459,6 +483,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(modify_qp_optional_attr_sets_opt_param_mask),
 	KUNIT_CASE(special_qp_optional_attr_leaves_opt_param_mask),
 	KUNIT_CASE(sqd2rts_takes_access_but_no_alternate_path),
+	KUNIT_CASE(xrc_qp_optional_attr_only_outside_sqd2rts),
 	KUNIT_CASE(rc_qp_reset_to_rts_sets_context),
 	KUNIT_CASE(uc_qp_access_flags_set_rwe_only),
 	KUNIT_CASE(sqe_to_rts_uses_sqerr2rts),

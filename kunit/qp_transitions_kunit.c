@@ -182,6 +182,24 @@ static void modify_qp_sqd_to_rts_sets_alternate_path_in_rts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, num_issued);
 }
 
+/* Nor does it take anything else for XRC. */
+static void modify_qp_xrc_sqd_to_rts_sets_access_in_rts(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+
+	num_issued = 0;
+	refused = 0;
+	fake->hca->script = record;
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_XRC_TGT, IB_QPS_SQD, IB_QPS_RTS,
+					 IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER));
+	KUNIT_EXPECT_EQ(test, 2, num_issued);
+	KUNIT_EXPECT_EQ(test, HW_CMD_SQD_RTS_QP, issued[0]);
+	KUNIT_EXPECT_EQ(test, HW_CMD_RTS2RTS_QP, issued[1]);
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE |
+			      HW_QP_OPTIONAL_PARAMETERS_RWE |
+			      HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT, optional_of_last);
+}
+
 static void modify_qp_refused_alternate_path_leaves_rts(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
@@ -273,6 +291,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(modify_qp_single_attr_follows_table),
 	KUNIT_CASE(modify_qp_all_attrs_returns_0),
 	KUNIT_CASE(modify_qp_sqd_to_rts_sets_alternate_path_in_rts),
+	KUNIT_CASE(modify_qp_xrc_sqd_to_rts_sets_access_in_rts),
 	KUNIT_CASE(modify_qp_refused_alternate_path_leaves_rts),
 	KUNIT_CASE(modify_qp_unlisted_transition_returns_error),
 	KUNIT_CASE(modify_qp_fatal_to_err_or_reset_returns_0),

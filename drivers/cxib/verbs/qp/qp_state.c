@@ -119,8 +119,8 @@ static u32 datagram_optional(u16 opcode)
 }
 
 /*
- * As opt_mask in the kernel's own driver, so it is known that firmware accepts them; but that has
- * none for DCIs, nor for XRC QPs in SQD2RTS_QP: there, such an attribute has no effect.
+ * As opt_mask in the kernel's own driver, so it is known that firmware accepts them. That has none
+ * for SMI, GSI and UMR QPs and DCIs, nor for XRC QPs in SQD2RTS_QP.
  */
 static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 {
@@ -131,10 +131,12 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 		if (mask & choices[i].attribute)
 			wanted |= choices[i].parameters;
 	switch (qp->ib.qp_type) {
-	case IB_QPT_RC:
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
-	case IB_QPT_DRIVER:
+		if (opcode == HW_CMD_SQD_RTS_QP)
+			return 0;
+		fallthrough;
+	case IB_QPT_RC:
 		return wanted & connected_optional(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
 		return wanted & connected_optional(opcode, HW_QP_OPTIONAL_PARAMETERS_RWE);
@@ -469,22 +471,28 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 			 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
 			 IB_QP_QKEY)
 
-/*
- * SQD2RTS_QP takes no alternate path: no public driver sends one with it. If RTS2RTS_QP fails, the
- * device has the QP in RTS nevertheless. One that cxib_sq_drain() holds stays in SQD, which is the
- * only state that a hold can be left from.
- */
-static int migrate_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+/* Attributes that SQD2RTS_QP does not take: no public driver sends them with it. */
+static int attrs_after_sqd(const struct cxib_qp *qp)
 {
+	return cxib_qp_is_xrc(qp) ? MIGRATION_ATTRS | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER :
+				    MIGRATION_ATTRS;
+}
+
+/*
+ * If RTS2RTS_QP fails, the device has the QP in RTS nevertheless. One that cxib_sq_drain() holds
+ * stays in SQD, which is the only state that a hold can be left from.
+ */
+static int modify_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	const int left = mask & attrs_after_sqd(qp);
 	struct ib_qp_attr in_rts = *attr;
 	struct cxib_qp_transition transition;
 	int err;
 
-	if (!(mask & MIGRATION_ATTRS))
+	if (!left)
 		return 0;
 	in_rts.cur_qp_state = IB_QPS_RTS;
-	err = cxib_qp_transition(qp, &in_rts, IB_QP_STATE | IB_QP_CUR_STATE |
-				 (mask & MIGRATION_ATTRS), &transition) ?:
+	err = cxib_qp_transition(qp, &in_rts, left | IB_QP_STATE | IB_QP_CUR_STATE, &transition) ?:
 	      cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
 	if (err)
 		cxib_qp_enter_state(qp, READ_ONCE(qp->sq.state) & CXIB_SQ_HELD ? IB_QPS_SQD :
@@ -508,7 +516,7 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 		cxib_sq_restore_stop(qp, stop);
 	if (err || transition.opcode != HW_CMD_SQD_RTS_QP)
 		return err;
-	return migrate_after_sqd(qp, attr, mask);
+	return modify_after_sqd(qp, attr, mask);
 }
 
 /**
