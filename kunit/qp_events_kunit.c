@@ -77,6 +77,8 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	struct fixture *fixture = hca->script_context;
 
 	fixture->last_opcode = hw_cmd_in_get_opcode(in);
+	if (fixture->last_opcode == HW_CMD_CREATE_QP)
+		hw_create_qp_out_set_qpn(out, FAKE_QPN);
 	if (fixture->last_opcode == HW_CMD_DESTROY_QP && READ_ONCE(fixture->in_handler))
 		fixture->too_early = true;
 	return fixture->last_opcode == fixture->refused ? HW_COMMAND_STATUS_RESOURCE_BUSY :
@@ -618,6 +620,33 @@ static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
+/* The device returns a number that another QP has. */
+static void create_qp_unpublished_for_xrc_tgt_of_user_is_left(struct kunit *test)
+{
+	const struct cxib_destroy dealloc = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, XRCDN);
+	struct cxib_xrcd xrcd = { .xrcdn = XRCDN };
+	const struct ib_qp_init_attr init = { .qp_type = IB_QPT_XRC_TGT, .xrcd = &xrcd.ib };
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	ibdev->hw->caps.xrc = 1;
+	mutex_init(&ibdev->xrc.lock);
+	ibdev->xrc.ready = true;
+	qp->ib.device = &ibdev->ib;
+	qp->ib.qp_type = IB_QPT_XRC_TGT;
+	qp->is_user = true;
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_init(qp, &init));
+	fixture->refused = HW_CMD_DESTROY_QP;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_qp_create_hw(qp, &init));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, SOME_CONTEXT, &dealloc));
+	fixture->refused = 0;
+	cxib_leftovers_end(ibdev);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
+}
+
 static void destroy_srq_refused_at_end_of_context_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -673,6 +702,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_qp_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_qp_udata_of_no_request_uses_context_of_pd),
 	KUNIT_CASE(destroy_qp_refused_for_xrc_tgt_of_user_is_left),
+	KUNIT_CASE(create_qp_unpublished_for_xrc_tgt_of_user_is_left),
 	KUNIT_CASE(destroy_srq_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_srq_refused_keeps_events),
 	{}

@@ -283,6 +283,9 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 static void init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->wc_qp = &qp->ib;
+	/* As the RDMA core does only after the last step of the creation that may fail. */
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		qp->ib.xrcd = init->xrcd;
 	cxib_qp_set_state(qp, IB_QPS_RESET);
 	qp->port = init->port_num;
 	qp->sq.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
@@ -411,14 +414,14 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		init_fields(qp, init);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_init);
 
-/* The RDMA core sets the XRC domain of an XRC_TGT QP of user space, after its creation. */
 static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 {
 	struct cxib_destroy destroy =
 		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
 
-	if (qp->ib.qp_type == IB_QPT_XRC_TGT && qp->ib.xrcd) {
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT) {
 		destroy.is_xrc_tgt = true;
 		destroy.xrcdn = to_xrcd(qp->ib.xrcd)->xrcdn;
 	}
@@ -464,6 +467,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		destroy_in_device(ibdev, qp);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_create_hw);
 
 /* Fence mode of UMR WQEs. */
 static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
