@@ -112,10 +112,10 @@ class LargeRegions(Programs):
     """One command with all translations would be longer than the device takes."""
 
     def test_pinned_mr_of_many_pages(self) -> None:
-        self.check("large_regions", "20")
+        self.check("large_regions", "24")
 
     def test_odp_mr_of_many_pages(self) -> None:
-        self.check("large_regions", "20", "on-demand")
+        self.check("large_regions", "24", "on-demand")
 
 
 if __name__ == "__main__":
