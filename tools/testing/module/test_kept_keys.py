@@ -26,6 +26,13 @@ def pinned_kib() -> int:
     return int(pinned)
 
 
+def pins() -> int:
+    """Pages that the kernel has pinned since it was started, each as often as it was pinned."""
+    pathlib.Path("/proc/sys/vm/stat_refresh").read_bytes()  # adds up what each processor has counted
+    (acquired,) = re.findall(r"^nr_foll_pin_acquired (\d+)", pathlib.Path("/proc/vmstat").read_text(), re.MULTILINE)
+    return int(acquired)
+
+
 def living_keys() -> int:
     """Of the whole adapter."""
     return control("objects", "@hca0")["hca0"]["memory key"]["living"]
@@ -86,6 +93,13 @@ class KeptKeys(unittest.TestCase):
 
     def test_memory_beyond_key_changes_key(self) -> None:
         self.assertNotEqual(self.key_after(raw_verbs.REREG_TRANS, length=64 * PAGE), self.key)
+
+    def test_memory_beyond_key_pinned_once(self) -> None:
+        memory = raw_verbs.Memory(LARGE)
+        before = pins()
+        self.assertNotEqual(self.key_after(raw_verbs.REREG_TRANS, start=memory.address, length=LARGE), self.key)
+        self.assertGreaterEqual(pins() - before, LARGE // PAGE)
+        self.assertLess(pins() - before, 2 * LARGE // PAGE)
 
     def test_memory_in_smaller_pages_keeps_key(self) -> None:
         """How much of a key the memory takes, so that it has room for other memory, is not a matter of luck."""

@@ -434,11 +434,11 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		return NULL;
 	}
 	/* A failed UMR may still take effect: the pages stay pinned until the mkey is gone. */
-	if (err == -EOPNOTSUPP)
-		ib_umem_release(rereg->umem);
-	else
+	if (err != -EOPNOTSUPP) {
 		mr->umem_in_doubt = rereg->umem;
-	return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
+		return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
+	}
+	return register_pinned(rereg->pd, rereg->umem, NULL, rereg->address, rereg->access);
 }
 
 /* An ODP MR needs a different kind of mkey. */
