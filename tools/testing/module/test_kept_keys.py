@@ -14,6 +14,15 @@ import guest
 import raw_verbs
 import rdma
 from control import control, until
+from ending import run_to_end
+from pyverbs import enums
+from pyverbs.addr import AHAttr
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR, MW, MWBind, MWBindInfo
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, SendWR
 
 PAGE, HUGE_PAGE = 4096, 1 << 21
 LARGE = 40 << 20
@@ -204,6 +213,83 @@ class KeptKeys(unittest.TestCase):
         program.join()
         self.assertEqual(ends, ["EIO"])
         until(lambda: "up after" in "\n".join(self.log.read()), "the device comes back")
+
+
+class BoundWindow(unittest.TestCase):
+    """While a memory window is bound to a region, firmware may refuse to destroy the key of the region."""
+
+    def setUp(self) -> None:
+        until(has_two_devices, "no device is gone any more")
+        self.log = guest.LogTail()
+        self.addCleanup(self.log.close)
+        self.addCleanup(control, "faults", "clear")
+
+    def connect_to_itself(self, context: Context, queue: QP) -> None:
+        attributes = QPAttr(port_num=1)
+        attributes.qp_access_flags = enums.IBV_ACCESS_REMOTE_WRITE
+        attributes.path_mtu = enums.IBV_MTU_1024
+        attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1
+        attributes.min_rnr_timer, attributes.timeout = 12, 18
+        attributes.retry_cnt = attributes.rnr_retry = 7
+        attributes.ah_attr = AHAttr(port_num=1, dlid=context.query_port(1).lid)
+        attributes.dest_qp_num = queue.qp_num
+        queue.to_rts(attributes)
+
+    def await_success(self, completions: CQ) -> None:
+        found: list[int] = []
+
+        def poll() -> bool:
+            found.extend(completion.status for completion in completions.poll(1)[1] or [])
+            return bool(found)
+
+        until(poll, "the request is completed")
+        self.assertEqual(found, [enums.IBV_WC_SUCCESS])
+
+    def replace_region(self) -> object:
+        """A window of the region, whose access is then changed; the device fails to do that, so the region gets another key."""
+        access = enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_MW_BIND
+        old, new = raw_verbs.Memory(PAGE), raw_verbs.Memory(PAGE)
+        context = Context(name=rdma.devices()[0])
+        domain, completions = PD(context), CQ(context, 8)
+        window = MW(domain, enums.IBV_MW_TYPE_1)
+        queue = QP(domain, QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=completions, rcq=completions,
+                                      cap=QPCap(max_send_wr=4, max_recv_wr=1, max_send_sge=1, max_recv_sge=1)))
+        self.connect_to_itself(context, queue)
+        source = MR(domain, PAGE, access, address=new.address)
+        before = pinned_kib()
+        region = MR(domain, PAGE, access, address=old.address)
+        bind = MWBindInfo(region, old.address, PAGE, enums.IBV_ACCESS_REMOTE_WRITE)
+        queue.bind_mw(window, MWBind(bind, enums.IBV_SEND_SIGNALED))
+        self.await_success(completions)
+
+        refuse_destroys()
+        control("fault", f"cqe type=REQ nth=1 times=1 field=opcode:{FAILED} @hca0")
+        replaced, keys = region.lkey, living_keys()
+        region.rereg(enums.IBV_REREG_MR_CHANGE_ACCESS, access=access | enums.IBV_ACCESS_REMOTE_READ)
+        self.assertNotEqual(region.lkey, replaced)
+        self.assertEqual(living_keys(), keys + 1)
+        self.assertEqual(pinned_kib() - before, PAGE // 1024)
+        control("faults", "clear")
+        region.close()
+        self.assertEqual(living_keys(), keys)
+        self.assertEqual(pinned_kib() - before, PAGE // 1024)
+
+        new.map[:8] = b"anything"
+        write = SendWR(opcode=enums.IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(new.address, 8, source.lkey)],
+                       send_flags=enums.IBV_SEND_SIGNALED)
+        write.set_wr_rdma(window.rkey, old.address)
+        queue.post_send(write)
+        self.await_success(completions)
+        self.assertEqual(old.map[:8], b"anything")
+        return context, domain, completions, window, queue, source
+
+    def test_replaced_mr_of_window_keeps_memory(self) -> None:
+        """The window leads to the memory when the program has none but that, so it stays pinned until the device has neither."""
+        keys = living_keys()
+        self.assertEqual(run_to_end(self.replace_region), 0)
+        self.assertEqual(living_keys(), keys)
+        self.assertEqual(len(leftovers()), 1)
+        self.assertNotIn("fatal error", "\n".join(self.log.read()))
 
 
 if __name__ == "__main__":

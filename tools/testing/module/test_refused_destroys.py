@@ -7,15 +7,14 @@ Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 
 import contextlib
 import errno
-import os
 import pathlib
-import traceback
 import unittest
 from collections.abc import Callable
 
 import guest
 import raw_verbs
 from control import control, until
+from ending import run_to_end
 from pyverbs import enums
 from pyverbs.cq import CQ
 from pyverbs.device import AllocDmAttr, Context, DM
@@ -133,17 +132,7 @@ class RefusedDestroys(RecoveryTest):
         return int(self.leftovers()[0].removeprefix("objects of closed contexts: "))
 
     def run_program(self, make: Callable[[str], object]) -> None:
-        """The program ends without closing anything."""
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                try:
-                    owned = make(self.device_name())
-                    os._exit(0 if owned else 1)
-                except BaseException:
-                    traceback.print_exc()
-            os._exit(1)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(run_to_end(lambda: make(self.device_name())), 0)
 
     def refuse(self, *commands: str) -> None:
         for command in commands:
