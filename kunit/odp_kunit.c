@@ -8,6 +8,7 @@
 #include <linux/mm_types.h>
 #include <linux/mman.h>
 #include <linux/slab.h>
+#include <linux/swiotlb.h>
 #include <rdma/ib_umem_odp.h>
 
 #include "failing_allocations.h"
@@ -576,6 +577,27 @@ static void describe_paging_without_capability_reports_nothing(struct kunit *tes
 	expect_no_odp(test);
 }
 
+static long reg_mr(struct fixture *fixture, u64 start, u64 length, u64 iova, int access)
+{
+	return PTR_ERR_OR_ZERO(cxib_reg_odp_mr(&fixture->pd.ib, start, length, iova,
+					       access | IB_ACCESS_ON_DEMAND));
+}
+
+/* As with swiotlb=force: neither the device nor a ULP would see what the other has written. */
+static void odp_with_bounced_dma_is_not_offered(struct kunit *test)
+{
+	struct io_tlb_mem bounced = { .force_bounce = true };
+	struct fixture *fixture = test->priv;
+	struct device *dev = fixture->fake->hca->bus.dev;
+	struct io_tlb_mem *before = dev->dma_io_tlb_mem;
+
+	dev->dma_io_tlb_mem = &bounced;
+	expect_no_odp(test);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
+	dev->dma_io_tlb_mem = before;
+	KUNIT_EXPECT_EQ(test, IBK_ON_DEMAND_PAGING, describe(fixture).kernel_cap_flags);
+}
+
 static bool reports_implicit(struct fixture *fixture)
 {
 	const struct ib_device_attr attr = describe(fixture);
@@ -606,12 +628,6 @@ static void describe_paging_implicit_needs_capabilities(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
 	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD;
 	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
-}
-
-static long reg_mr(struct fixture *fixture, u64 start, u64 length, u64 iova, int access)
-{
-	return PTR_ERR_OR_ZERO(cxib_reg_odp_mr(&fixture->pd.ib, start, length, iova,
-					       access | IB_ACCESS_ON_DEMAND));
 }
 
 static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
@@ -1090,6 +1106,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(find_range_outside_mr_returns_efault),
 	KUNIT_CASE(describe_paging_reports_operations_of_transport),
 	KUNIT_CASE(describe_paging_without_capability_reports_nothing),
+	KUNIT_CASE(odp_with_bounced_dma_is_not_offered),
 	KUNIT_CASE(describe_paging_implicit_needs_capabilities),
 	KUNIT_CASE(reg_odp_mr_without_capability_returns_eopnotsupp),
 	KUNIT_CASE(reg_odp_mr_length_out_of_range_returns_einval),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Creation of user contexts: what is refused, the response, what an error leaves. */
 #include <linux/mman.h>
+#include <linux/swiotlb.h>
 #include <linux/uaccess.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -172,6 +173,20 @@ static void ucontext_unreadable_request_returns_efault(struct kunit *test)
 	expect_nothing_left(test);
 }
 
+/* As with swiotlb=force. */
+static void ucontext_with_bounced_dma_returns_eopnotsupp(struct kunit *test)
+{
+	struct io_tlb_mem bounced = { .force_bounce = true };
+	struct fixture *fixture = test->priv;
+	struct device *dev = fixture->fake->hca->bus.dev;
+	struct io_tlb_mem *before = dev->dma_io_tlb_mem;
+
+	dev->dma_io_tlb_mem = &bounced;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, open_usual(fixture));
+	dev->dma_io_tlb_mem = before;
+	expect_nothing_left(test);
+}
+
 /* The version that both know: the device's caps are those of the latest. */
 static void ucontext_cqe_version_is_minimum_of_both(struct kunit *test)
 {
@@ -283,6 +298,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(ucontext_shorter_request_returns_einval),
 	KUNIT_CASE(ucontext_unknown_attributes_return_eopnotsupp),
 	KUNIT_CASE(ucontext_unreadable_request_returns_efault),
+	KUNIT_CASE(ucontext_with_bounced_dma_returns_eopnotsupp),
 	KUNIT_CASE(ucontext_cqe_version_is_minimum_of_both),
 	KUNIT_CASE(ucontext_with_dynamic_uars_allocates_none),
 	KUNIT_CASE(ucontext_of_older_library_asks_for_static_uars),

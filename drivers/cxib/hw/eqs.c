@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "hw/bounce.h"
 #include "hw/bus.h"
 #include "hw/hw.h"
 #include "hw/names.h"
@@ -98,11 +99,13 @@ static unsigned int wanted_vectors(const struct cxib_hw *hw)
  * @hw: device with vectors
  *
  * It is the last vector. If there are too few vectors, completion EQs take
- * precedence.
+ * precedence. With bounced DMA there is no page fault EQ: MRs of kernel users
+ * (RDS) would be useless, too.
  */
 bool cxib_hw_has_odp(const struct cxib_hw *hw)
 {
-	return hw->caps.pg && hw->vectors > CXIB_SHARED_VECTORS + 1;
+	return hw->caps.pg && hw->vectors > CXIB_SHARED_VECTORS + 1 &&
+	       !cxib_bounces_dma(hw->bus->dev);
 }
 
 static unsigned int completion_vectors(const struct cxib_hw *hw)

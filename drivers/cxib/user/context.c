@@ -4,11 +4,11 @@
 #include <linux/bitmap.h>
 #include <linux/cache.h>
 #include <linux/sched/task.h>
-#include <linux/swiotlb.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hw/bounce.h"
 #include "user/bfreg.h"
 #include "user/clock.h"
 #include "user/devx.h"
@@ -99,15 +99,6 @@ static int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle
 					     &response, sizeof(response));
 }
 
-/*
- * Nothing would copy between registered memory and its bounce buffer: the device and the process
- * would see different data.
- */
-static bool bounces_dma(struct cxib_ibdev *ibdev)
-{
-	return is_swiotlb_force_bounce(ibdev->hw->bus->dev);
-}
-
 static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(ib->device)->hw->caps;
@@ -115,7 +106,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
 	int err;
 
-	if (bounces_dma(to_ibdev(ib->device))) {
+	if (cxib_bounces_dma(to_ibdev(ib->device)->hw->bus->dev)) {
 		ibdev_dbg(ib->device, "alloc ucontext: DMA is bounced (swiotlb)\n");
 		return -EOPNOTSUPP;
 	}
@@ -207,7 +198,7 @@ static int start(struct cxib_ibdev *ibdev)
 {
 	unsigned int pages = ibdev->hw->caps.memic_bar_size >> PAGE_SHIFT;
 
-	if (bounces_dma(ibdev))
+	if (cxib_bounces_dma(ibdev->hw->bus->dev))
 		dev_warn(ibdev->hw->bus->dev, "user contexts: disabled: DMA is bounced (swiotlb)\n");
 	mutex_init(&ibdev->memic_lock);
 	ibdev->memic_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
