@@ -1,22 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of cxib: done() runs where the ULP has asked for it, each completion once and in order; what cannot be
-is refused, and the kernel log says why.
+is refused, and the kernel log says why; what the CQs do is seen by trace events, in debugfs and in the resource tracker.
 
 KVERBS_SEEDS is how many seeds the random cases are tried with, KVERBS_ROUNDS the rounds of each.
 """
 
+import collections
+import dataclasses
+import json
 import os
 import pathlib
+import re
+import subprocess
+import threading
 import unittest
 
 import failing_allocations
 import guest
+from completion_queues import Queue, Shown
+from control import until
 from exerciser import UlpTest, cases, kernel_objects, run_case
 
 SEEDS = int(os.environ.get("KVERBS_SEEDS", "3"))
 ROUNDS = int(os.environ.get("KVERBS_ROUNDS", "2"))
 RANDOM = ("_changes", "_resizes", "_free")
+MESSAGES = 1000
+"""Of a round of traffic: MESSAGES of module/cases_contexts.c."""
+CONTEXTS = ("softirq", "thread", "own_thread", "workqueue", "unbound")
+TRACE = pathlib.Path("/sys/kernel/tracing")
+EVENTS = ("cq_queue", "cq_run", "cq_arm")
+RUN = r"waited \d+ ns ran \d+ ns completed (\d+) end (\w+)"
+QUANTUM_US = 10
+"""The shortest, and the shortest time that a done() sleeps; the first one does, whose batch is one completion."""
+ATTEMPTS = 6
+"""How often a case is run, at most, each time for twice as long, until it is looked at before it ends."""
 DYNAMIC_DEBUG = pathlib.Path("/proc/dynamic_debug/control")
 ENOMEM = "error -12"
 
@@ -80,6 +98,154 @@ class Contexts(UlpTest):
                     self.assertIn(ENOMEM, run_case(name, rounds=ROUNDS))
                 self.assertEqual(kernel_objects(), before)
                 self.assert_right(name)
+
+
+class TurnsOfCq:
+    """What the trace events of one CQ have said."""
+
+    def __init__(self) -> None:
+        self.queued = 0
+        self.completed = 0
+        self.ends: collections.Counter[str] = collections.Counter()
+        self.armings: collections.Counter[str] = collections.Counter()
+
+    def note(self, event: str, text: str) -> None:
+        if event == "cq_queue":
+            self.queued += 1
+        elif event == "cq_arm":
+            self.armings[text] += 1
+        else:
+            completed, end = re.fullmatch(RUN, text).groups()
+            self.completed += int(completed)
+            self.ends[end] += 1
+
+
+class Traced(UlpTest):
+    def setUp(self) -> None:
+        self.addCleanup(self.trace, "0")
+
+    def trace(self, state: str) -> None:
+        for event in EVENTS:
+            (TRACE / "events/cxib" / event / "enable").write_text(state)
+
+    def turns(self, name: str) -> list[TurnsOfCq]:
+        """Of each CQ that has had any while the case ran. Those of the RDMA core and of IPoIB have none."""
+        (TRACE / "trace").write_text("")
+        self.trace("1")
+        self.assert_right(name)
+        self.trace("0")
+        found: dict[str, TurnsOfCq] = collections.defaultdict(TurnsOfCq)
+        lines = re.findall(r"(?m): (cq_queue|cq_run|cq_arm): (\w+ CQ 0x\w+) ?(.*)$", (TRACE / "trace").read_text())
+        for event, number, text in lines:
+            found[number].note(event, text)
+        return list(found.values())
+
+    def test_each_turn_traced_with_its_completions(self) -> None:
+        for context in CONTEXTS:
+            with self.subTest(context=context):
+                turns = self.turns(f"context_{context}_traffic")
+                # One CQ has the sends, another one the receives.
+                self.assertEqual([cq.completed for cq in turns], [MESSAGES, MESSAGES])
+                for cq in turns:
+                    self.assertEqual(cq.armings, {f"missed {missed}": cq.ends[end]
+                                                  for missed, end in enumerate(("armed", "missed")) if cq.ends[end]})
+                    # The CQ may be destroyed while it waits for its turn.
+                    self.assertIn(cq.queued - cq.ends["armed"] - cq.ends["destroyed"], (0, 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """At an HCA while a case runs: debugfs, the resource tracker, and debugfs again."""
+
+    before: Shown
+    tracked: dict[int, dict]
+    after: Shown
+
+    def is_complete(self) -> bool:
+        return bool(self.tracked) and self.before.queues.keys() >= self.tracked.keys() <= self.after.queues.keys()
+
+
+class Shows(UlpTest):
+    def setUp(self) -> None:
+        self.hcas = guest.find_devices(guest.MELLANOX)
+        self.set_quantum(QUANTUM_US)
+        self.addCleanup(self.set_quantum, 50)
+
+    def set_quantum(self, microseconds: int) -> None:
+        for hca in self.hcas:
+            subprocess.run(["devlink", "dev", "param", "set", f"pci/{hca.name}", "name", "cq_quantum_us", "value",
+                            str(microseconds), "cmode", "runtime"], check=True)
+
+    def device(self, hca: pathlib.Path) -> str:
+        return next(hca.glob("infiniband/*")).name
+
+    def tracked(self, hca: pathlib.Path) -> dict[int, dict]:
+        """The CQs of the test module whose quantum was used up once, by number, as the resource tracker shows them."""
+        command = ["rdma", "-j", "-dd", "resource", "show", "cq", "dev", self.device(hca)]
+        shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return {cq["drv_number"]: cq for cq in shown if cq["comm"] == "cxib_kverbs" and cq.get("drv_quantum_ends")}
+
+    def attempt(self, name: str, rounds: int) -> list[Look]:
+        """At each HCA in the middle of a case; none if the case was too short for that."""
+        looks: list[Look] = []
+        found: list[str] = []
+        case = threading.Thread(target=lambda: found.append(run_case(name, rounds=rounds)))
+        case.start()
+
+        def is_seen() -> bool:
+            looks[:] = [Look(Shown(hca), self.tracked(hca), Shown(hca)) for hca in self.hcas]
+            return all(look.is_complete() for look in looks)
+
+        until(lambda: not case.is_alive() or is_seen(), "the counters are shown", 0.05)
+        case.join()
+        self.assertEqual(found, [""])
+        return looks if looks and all(look.is_complete() for look in looks) else []
+
+    def seen(self, name: str) -> list[Look]:
+        for number in range(ATTEMPTS):
+            looks = self.attempt(name, 5 << number)
+            if looks:
+                return looks
+        self.fail(f"{name} has ended before its counters were shown, {ATTEMPTS} times")
+
+    def check_counters(self, first: Queue, cq: dict, last: Queue) -> None:
+        """Each only grows."""
+        for counter in ("completed", "quantum_ends", "wait_us_max"):
+            self.assertLessEqual(getattr(first, counter), cq[f"drv_{counter}"], counter)
+            self.assertLessEqual(cq[f"drv_{counter}"], getattr(last, counter), counter)
+        self.assertLessEqual(first.quantum_ends + first.missed, last.turns)
+
+    def check_waits(self, first: Queue, last: Queue) -> None:
+        """A turn is counted before its wait, the longest wait before its bucket, and a line is written from left to right."""
+        self.assertLessEqual(first.turns - 1, sum(first.waits))
+        self.assertLessEqual(sum(first.waits), last.turns)
+        self.assertGreater(sum(last.waits), 0)
+        longest = max((bucket for bucket, waits in enumerate(first.waits) if waits), default=0)
+        self.assertLessEqual(longest, min(last.wait_us_max.bit_length(), len(last.waits) - 1))
+
+    def test_counters_of_tracker_are_those_of_debugfs(self) -> None:
+        for name in ("workqueue", "own_thread"):
+            for look in self.seen(f"context_{name}_traffic"):
+                self.assertEqual(look.after.own_threads, sum(queue.pid > 0 for queue in look.after.queues.values()))
+                for number, cq in look.tracked.items():
+                    first, last = look.before.queues[number], look.after.queues[number]
+                    with self.subTest(context=name, cq=number, first=first, tracked=cq, last=last):
+                        self.assertEqual({cq["drv_context"], last.context}, {name.replace("_", " ")})
+                        self.assertEqual(last.pid > 0, name == "own_thread")
+                        self.assertIn(last.state, ("armed", "queued", "running"))
+                        self.check_counters(first, cq, last)
+                        self.check_waits(first, last)
+        self.assertEqual([Shown(hca).own_threads for hca in self.hcas], [0, 0])
+
+    def test_vectors_shown_with_threads_and_cqs(self) -> None:
+        self.assert_right("context_thread_traffic")
+        for hca in self.hcas:
+            shown = Shown(hca)
+            # The thread is that of all CQs of the vector, now and later.
+            thread = pathlib.Path(f"/proc/{shown.vectors[0].pid}/comm").read_text().strip()
+            self.assertEqual(thread, f"{self.device(hca)}/comp0")
+            cqs = collections.Counter(queue.vector for queue in shown.queues.values())
+            self.assertEqual({number: vector.cqs for number, vector in shown.vectors.items() if vector.cqs}, cqs)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import subprocess
 import threading
 import unittest
 
+from completion_queues import Shown
 from control import control, control_lines, until
 from exerciser import UlpTest, run_case
 from recovering import RecoveryTest
@@ -47,9 +48,9 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         found = re.findall(rf"cq_late: {self.device_name()} CQ 0x(\w+) known (\d)", (TRACE / "trace").read_text())
         return {int(number, 16): known for number, known in found}
 
-    def unknown_events(self) -> int:
-        text = (pathlib.Path("/sys/kernel/debug/cxib") / self.hca.name / "completion_queues").read_text()
-        return int(re.search(r"events of unknown CQs: (\d+)", text)[1])
+    def late(self) -> int:
+        """Dropped events of the CQs that there are."""
+        return sum(queue.late for queue in Shown(self.hca).queues.values())
 
     def raise_for(self, numbers: list[int]) -> None:
         """Has the HCA raise an event for each CQ, one after each of the events that it raises anyway."""
@@ -82,6 +83,16 @@ class UnaskedEvents(UlpTest, RecoveryTest):
                 return
         self.fail(f"no event was dropped in {ATTEMPTS} runs")
 
+    def test_repeated_events_shown_as_late(self) -> None:
+        late = self.late()
+        control("fault", "eqe type=comp duplicate @hca1")
+
+        def is_counted() -> bool:
+            self.ask_for_events()
+            return self.late() > late
+
+        until(is_counted, "a late event is shown")
+
     def attempt(self, rounds: int) -> list[int]:
         """Has events raised for the CQs of a running case; returns their numbers, none if it ended before that."""
         (TRACE / "trace").write_text("")
@@ -103,14 +114,14 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         return direct if in_time else []
 
     def test_events_of_unarmed_or_unknown_cqs_dropped(self) -> None:
-        unknown = self.unknown_events()
+        unknown = Shown(self.hca).unknown_events
         direct: list[int] = []
         for number in range(1, ATTEMPTS + 1):
             direct = direct or self.attempt(number * ROUNDS)
         self.assertTrue(direct, f"the case has ended before the events, {ATTEMPTS} times")
         self.assertEqual({self.dropped()[number] for number in direct}, {"1"})
         self.assertEqual(self.dropped()[UNKNOWN], "0")
-        self.assertGreater(self.unknown_events(), unknown)
+        self.assertGreater(Shown(self.hca).unknown_events, unknown)
         self.ask_for_events()
 
 
