@@ -4,6 +4,8 @@
 one that does not: the same module, whose connections find signature pipelining or do not. Writes JSON.
 
 usage: measure_pipelining.py OUTPUT ROUNDS SECONDS     by tools/testing/ulp/guest/python; SECONDS is of each measurement
+       measure_pipelining.py OUTPUT ROUNDS             in a guest with one processor, whose clock counts instructions: what a
+                                                       read takes
 """
 
 import contextlib
@@ -23,9 +25,14 @@ from control import control
 SIZE = "8m"
 COUNTED_READS = 2000
 DELAYS_MS = (0, 2, 5, 10)
-DELAYED_READS = 200
+COSTED_READS = 1000  # twice as many are fewer than the blocks of the disk, where fio would end
+DELAYED_READS = 100
+DELAYED_ROUNDS = 3  # the delays tell so much more than other differences that further turns add nothing
+DEPTHS = (1, 16)
 BAD = 16  # reads of a bad block
 INTERRUPTS = pathlib.Path("/proc/interrupts")
+STATISTICS = pathlib.Path("/proc/stat")
+TIMERS = pathlib.Path("/proc/timer_list")
 
 
 @contextlib.contextmanager
@@ -58,22 +65,26 @@ def work_queues() -> dict:
     return control("stats")["hca0"]["parts"]["work_queues"]
 
 
-def interrupts() -> int:
-    """Of completion vectors of the target's HCA."""
-    device = pathlib.Path(f"/sys/class/infiniband/{wire.ends()[0].device}/device").resolve().name
-    rows = [line.split() for line in INTERRUPTS.read_text().splitlines() if device in line and "comp" in line]
-    return sum(int(word) for row in rows for word in row[1:] if re.fullmatch(r"\d+", word))
+def interrupts() -> list[int]:
+    """Of completion vectors: the target's HCA, then the host's."""
+    lines = INTERRUPTS.read_text().splitlines()
+    sums = []
+    for end in wire.ends():
+        device = pathlib.Path(f"/sys/class/infiniband/{end.device}/device").resolve().name
+        rows = [line.split() for line in lines if device in line and "comp" in line]
+        sums.append(sum(int(word) for row in rows for word in row[1:] if re.fullmatch(r"\d+", word)))
+    return sums
 
 
 def count(path: str) -> dict[str, float]:
     """What a read costs the target's HCA."""
-    before, interrupted = work_queues(), interrupts()
+    before, interrupted = work_queues(), interrupts()[0]
     done = read(path, f"--number_ios={COUNTED_READS}")["total_ios"]
     after = work_queues()
     return {
         "send_completions": (after["completions"]["req"] - before["completions"]["req"]) / done,
         "send_doorbells": (after["send_doorbells"] - before["send_doorbells"]) / done,
-        "interrupts": (interrupts() - interrupted) / done,
+        "interrupts": (interrupts()[0] - interrupted) / done,
     }
 
 
@@ -89,7 +100,7 @@ def delayed(path: str) -> list[float]:
     return latencies
 
 
-def measure(is_pipelined: bool, seconds: int) -> dict:
+def measure(is_pipelined: bool, seconds: int, has_delays: bool) -> dict:
     with disk(is_pipelined) as path:
         single = fio_time(path, seconds, "--rw=randread", "--iodepth=1")["read"]
         deep = fio_time(path, seconds, "--rw=randread", "--iodepth=16")["read"]
@@ -101,8 +112,9 @@ def measure(is_pipelined: bool, seconds: int) -> dict:
             "iops": deep["iops"],
             "mixed_iops": mixed["read"]["iops"] + mixed["write"]["iops"],
             "counts": count(path),
-            "delayed_us": delayed(path),
         }
+        if has_delays:
+            found["delayed_us"] = delayed(path)
     print("with" if is_pipelined else "without", json.dumps(found), flush=True)
     return found
 
@@ -123,18 +135,61 @@ def stops() -> dict[str, int]:
         return {"stops": found[0], "cancelled": found[1], "commands": commands() - before}
 
 
+def busy_ns() -> int:
+    """How long the guest's only processor has not been idle: its instructions, where each takes 1 ns."""
+    text = TIMERS.read_text()
+    idle = sum(int(time) for time in re.findall(r"\.(?:idle|iowait)_sleeptime\s*: (\d+) nsecs", text))
+    return int(re.search(r"^now at (\d+) nsecs", text, re.MULTILINE)[1]) - idle
+
+
+def switches() -> int:
+    return int(re.search(r"^ctxt (\d+)", STATISTICS.read_text(), re.MULTILINE)[1])
+
+
+def spent(path: str, depth: int, reads: int) -> dict[str, int]:
+    """By the guest, on a run of fio."""
+    def now() -> dict[str, int]:
+        return {"instructions": busy_ns(), "switches": switches(), "interrupts": sum(interrupts())}
+
+    before = now()
+    read(path, f"--number_ios={reads}", f"--iodepth={depth}")
+    return {name: value - before[name] for name, value in now().items()}
+
+
+def spent_on_read(path: str, depth: int) -> dict[str, float]:
+    """By fio, host and target. To start fio and to end it takes the same in both runs."""
+    few, many = (spent(path, depth, factor * COSTED_READS) for factor in (1, 2))
+    return {name: (value - few[name]) / COSTED_READS for name, value in many.items()}
+
+
+def measure_cost(is_pipelined: bool) -> dict[int, dict[str, float]]:
+    with disk(is_pipelined) as path:
+        found = {depth: spent_on_read(path, depth) for depth in DEPTHS}
+    print("with" if is_pipelined else "without", json.dumps(found), flush=True)
+    return found
+
+
+def measure_times(rounds: int, seconds: int) -> dict:
+    results = {"delays_ms": DELAYS_MS, "seconds": seconds, "stops": stops(), "with": [], "without": []}
+    for number in range(rounds):
+        # In turns, each kind as often first as last.
+        for is_pipelined in (True, False) if number % 2 == 0 else (False, True):
+            results["with" if is_pipelined else "without"].append(measure(is_pipelined, seconds, number < DELAYED_ROUNDS))
+    return results
+
+
+def measure_costs(rounds: int) -> dict:
+    turns = [(measure_cost(is_pipelined=True), measure_cost(is_pipelined=False)) for _ in range(rounds)]
+    return {"with": [turn[0] for turn in turns], "without": [turn[1] for turn in turns]}
+
+
 def main() -> int:
-    output, rounds, seconds = sys.argv[1:]
-    results = {"delays_ms": DELAYS_MS, "seconds": int(seconds), "with": [], "without": []}
+    output, rounds, *seconds = sys.argv[1:]
     wire.ends()
     with pipelined.target():
         with disk(is_pipelined=True) as path:
             disks.fio(path, "--rw=write", "--bs=64k", "--iodepth=4", size=SIZE)
-        results["stops"] = stops()
-        for number in range(int(rounds)):
-            # In turns, each kind as often first as last.
-            for is_pipelined in (True, False) if number % 2 == 0 else (False, True):
-                results["with" if is_pipelined else "without"].append(measure(is_pipelined, int(seconds)))
+        results = measure_times(int(rounds), int(seconds[0])) if seconds else measure_costs(int(rounds))
     disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
     pathlib.Path(output).write_text(json.dumps(results) + "\n")
     return 0
