@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The QP context of CREATE_QP. */
+/* The QP context of CREATE_QP, and the opcodes of WRs. */
 #include "fake_queue_pair.h"
 #include "hw/contexts.h"
 
@@ -81,11 +81,52 @@ static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_retry_mode(&context));
 }
 
+static u64 opcodes_of(struct fake_queue_pair *fake)
+{
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	cxib_qp_set_opcode_mask(&fake->qp);
+	return fake->qp.sq.opcode_mask;
+}
+
+/* NVMe, iSER, SRP and RDS register memory by WQEs on any device: mlx5_ib_query_device(). */
+static void rc_qp_has_fast_registration_with_or_without_imaicl(struct kunit *test)
+{
+	const u64 registration = BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV) |
+				 BIT_ULL(IB_WR_SEND_WITH_INV);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->hw.caps.imaicl = 0;
+	KUNIT_EXPECT_EQ(test, registration, opcodes_of(fake) & registration);
+	fake->hw.caps.imaicl = 1;
+	KUNIT_EXPECT_EQ(test, registration, opcodes_of(fake) & registration);
+}
+
+/* Where the device returns the former value in big-endian order, callers would get wrong values. */
+static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
+{
+	const u64 plain = BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP) | BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
+	const u64 masked = BIT_ULL(IB_WR_MASKED_ATOMIC_CMP_AND_SWP) |
+			   BIT_ULL(IB_WR_MASKED_ATOMIC_FETCH_AND_ADD);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_device_caps *caps = &fake->hw.caps;
+
+	caps->atomic = 1;
+	caps->atomic_operations = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD |
+				  HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
+				  HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+	caps->atomic_host_endian = 0;
+	KUNIT_EXPECT_EQ(test, 0, opcodes_of(fake) & (plain | masked));
+	caps->atomic_host_endian = 1;
+	KUNIT_EXPECT_EQ(test, plain | masked, opcodes_of(fake) & (plain | masked));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
 	KUNIT_CASE(user_qp_is_created_without_fre),
 	KUNIT_CASE(xrc_tgt_qp_names_placeholder_cq),
 	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),
+	KUNIT_CASE(rc_qp_has_fast_registration_with_or_without_imaicl),
+	KUNIT_CASE(rc_qp_has_atomics_in_host_byte_order_only),
 	{}
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The RDMA device: register, describe, unregister. */
+#include <kunit/visibility.h>
 #include <linux/pci.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
@@ -290,6 +291,7 @@ int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, str
 	cxib_odp_fill_attr(ibdev, attr);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_fill_device_attr);
 
 int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change)
 {

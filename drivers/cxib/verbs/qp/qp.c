@@ -499,11 +499,15 @@ static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 	return operations;
 }
 
-static void set_opcode_mask(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+/**
+ * cxib_qp_set_opcode_mask() - set the opcodes that the SQ accepts, and what their WQEs need
+ * @qp: QP of the kernel
+ */
+void cxib_qp_set_opcode_mask(struct cxib_qp *qp)
 {
 	const u64 send_ops = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
 	const u64 write_ops = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
-	const struct cxib_device_caps *caps = &ibdev->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 
 	if (!qp->has_sq)
 		return;
@@ -525,6 +529,7 @@ static void set_opcode_mask(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 		qp->sq.av_ds = sizeof(struct hw_wqe_datagram_seg) / CXIB_DS_SIZE;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_set_opcode_mask);
 
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
@@ -548,7 +553,7 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = cxib_qp_size(ibdev, qp, init);
 	if (err)
 		return err;
-	set_opcode_mask(ibdev, qp);
+	cxib_qp_set_opcode_mask(qp);
 	err = alloc_memory(ibdev, qp);
 	if (err)
 		return err;

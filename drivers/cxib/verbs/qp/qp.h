@@ -309,6 +309,7 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context);
+void cxib_qp_set_opcode_mask(struct cxib_qp *qp);
 int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata);
