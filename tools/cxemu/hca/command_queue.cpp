@@ -352,6 +352,17 @@ void CommandQueue::deliver(Execution& execution) {
     announce(execution.slot);
 }
 
+std::uint32_t CommandQueue::complete_dropped() {
+    std::uint32_t count = 0;
+    for (const auto& execution : executions_) {
+        if (!execution || !execution->completed || !execution->fault.drop_completion)
+            continue;
+        deliver(*execution); // empties the slot
+        ++count;
+    }
+    return count;
+}
+
 /// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes the
 /// rest.
 bool CommandQueue::write_output(Execution& execution, DeliveryStatus status) {

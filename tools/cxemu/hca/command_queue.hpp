@@ -53,6 +53,9 @@ public:
     /// Bit n: software has filled slot n. The commands run in the next turn of the event loop.
     void ring(std::uint32_t vector);
 
+    /// Completes the executed commands whose completion a fault has dropped. \return their number
+    std::uint32_t complete_dropped();
+
     /// Slots of commands that have been fetched and not completed yet.
     [[nodiscard]] std::uint32_t outstanding() const;
     [[nodiscard]] const CommandQueueStatistics& statistics() const { return statistics_; }

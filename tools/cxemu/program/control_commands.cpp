@@ -122,6 +122,10 @@ ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters
         [](Adapter& adapter, Arguments) { return adapter.hca().objects().to_json(); });
     add("health", "[clear | stop | go | fatal N | report N]: the health report; N is a syndrome",
         run_health);
+    add("complete", "completes the commands whose completion a fault has dropped; says how many",
+        [](Adapter& adapter, Arguments) {
+            return adapter.hca().command_queue().complete_dropped();
+        });
     add("link", "down | up: takes the cables of the HCA out, or puts them in",
         [this](Adapter& adapter, Arguments arguments) {
             return run_link(fabric_, adapter, arguments);

@@ -8,9 +8,11 @@ Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 import contextlib
 import ctypes
 import mmap
+import os
 import pathlib
+import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import guest
 import raw_verbs
@@ -28,7 +30,8 @@ from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 
 LIMIT = 6000  # milliseconds that a command may take
-LATE = "delay=9000ms"  # after the command has timed out, before its waiters do
+PAUSE = 1  # second until a process waits for the completion; nothing is wrong if it does not yet
+LATE = "drop-completion"  # the command completes when the test wants it to
 SIZE = 1 << 20
 WRITTEN, UNTOUCHED = b"\x5a" * 8, b"\x00" * 8
 
@@ -69,6 +72,22 @@ class LateAnswers(RecoveryTest):
         with self.assertRaises(PyverbsRDMAError):
             make()
 
+    def complete_late(self) -> None:
+        self.assertEqual(control("complete", "@hca1"), {"hca1": 1})
+
+    @contextlib.contextmanager
+    def completing_late(self) -> Iterator[None]:
+        """What is inside may wait for the completion: another process sees to that."""
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                time.sleep(PAUSE)
+                self.complete_late()
+                os._exit(0)
+            os._exit(1)
+        yield
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
     def came_late(self) -> bool:
         return "late completion after" in self.new_messages()
 
@@ -78,7 +97,8 @@ class LateAnswers(RecoveryTest):
         domain = PD(context)
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), f"CREATE_MKEY {LATE}")
         self.assertGreaterEqual(pinned() - self.pinned, SIZE, "the device has the region still")
-        domain.close()  # waits for the answer
+        with self.completing_late():
+            domain.close()  # waits for the answer
         self.assertTrue(self.came_late())
         until(lambda: pinned() == self.pinned, "the memory is free")
         context.close()
@@ -90,6 +110,7 @@ class LateAnswers(RecoveryTest):
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE),
                         f"CREATE_MKEY {LATE} status=NO_RESOURCES")
         self.assertGreaterEqual(pinned() - self.pinned, SIZE)
+        self.complete_late()
         until(lambda: pinned() == self.pinned, "the memory is free")
         domain.close()
         context.close()
@@ -109,6 +130,7 @@ class LateAnswers(RecoveryTest):
             here = pinned()
             self.is_refused(make, f"{command} {LATE}")
             self.assertGreater(pinned(), here, command)
+            self.complete_late()
             until(lambda: pinned() <= here, "the memory is free")
         for owned in (completions, domain, context):
             owned.close()
@@ -123,6 +145,7 @@ class LateAnswers(RecoveryTest):
         key = next_key(there.domain)
         self.is_refused(lambda: MR(there.domain, SIZE, verbs.ALL_ACCESS, address=address_of(memory)),
                         f"CREATE_MKEY {LATE}")
+        self.complete_late()
         until(self.came_late, "the answer comes")
         until(lambda: pinned() - self.pinned < 2 * (verbs.BULK + verbs.DEPTH * verbs.MESSAGE) + SIZE, "it is unpinned")
         here.memory.write(WRITTEN, 8)

@@ -452,6 +452,24 @@ TEST_F(FaultyCommandQueueTest, DropCompletionFaultExecutesCommand) {
     EXPECT_EQ(seen.calls, 1);
 }
 
+TEST_F(FaultyCommandQueueTest, DroppedCompletionDeliveredWhenAskedFor) {
+    execute_faulted("command * drop-completion times=1");
+    host.submit(1, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring(0b10);
+    EXPECT_EQ(host.hca.command_queue().complete_dropped(), 1U);
+    const CommandCompletion completion = host.completion(0);
+    EXPECT_TRUE(completion.completed);
+    EXPECT_EQ(completion.output[16], std::byte{1});
+    EXPECT_EQ(host.hca.command_queue().outstanding(), 0U);
+    EXPECT_EQ(host.hca.command_queue().complete_dropped(), 0U);
+}
+
+TEST_F(FaultyCommandQueueTest, HangFaultNotCompletedWithDroppedCompletions) {
+    execute_faulted("command * hang");
+    EXPECT_EQ(host.hca.command_queue().complete_dropped(), 0U);
+    EXPECT_FALSE(host.completion(0).completed);
+}
+
 TEST_F(FaultyCommandQueueTest, DelayFaultDelaysCompletion) {
     EXPECT_FALSE(execute_faulted("command * delay=500ms").completed);
     host.advance(std::chrono::milliseconds(499));
