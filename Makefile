@@ -79,7 +79,7 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 	@tools/testing/coverage
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
-	@tools/bench/run transport bring-up verbs
+	@tools/bench/run transport bring-up verbs policy
 
 bench-pipelining: lab ## signature pipelining in the kernel's NVMe target, with and without; 10 minutes, on a quiet machine
 	@tools/bench/run pipelining

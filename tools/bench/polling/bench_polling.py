@@ -29,6 +29,11 @@ def alone(context: str, samples: int) -> list[int]:
     return [int(cycles) for _, cycles in measure("alone", context=context, samples=samples)]
 
 
+def core(samples: int) -> list[tuple[int, int]]:
+    """Cycles from the interrupt to comp_handler, and from done() to the end of the arming, where the RDMA core polls."""
+    return [(int(event), int(arming)) for _, event, arming in measure("core", context="core-workqueue", samples=samples)]
+
+
 def load(context: str, costs_us: list[int], **settings: int) -> dict:
     """What hogs whose done() has these costs leave to each other and to a CQ that is mostly idle.
 

@@ -50,6 +50,16 @@ class BenchPolling(unittest.TestCase):
                 self.assertEqual(len(samples), SAMPLES)
                 self.assertGreater(min(samples), 0)
 
+    def test_core_samples_event_and_arming_of_each_wr(self) -> None:
+        samples = bench_polling.core(SAMPLES)
+        self.assertEqual(len(samples), SAMPLES)
+        self.assertGreater(min(min(sample) for sample in samples), 0)
+
+    def test_core_of_other_context_refused(self) -> None:
+        for context in set(bench_polling.contexts()) - {"core-workqueue"}:
+            with self.subTest(context=context), self.assertRaises(RuntimeError):
+                bench_polling.measure("core", context=context)
+
     def test_invalid_settings_refused(self) -> None:
         context = bench_polling.contexts()[0]
         for settings in ({"context": "nowhere"}, {}, {"context": context, "hogs": "1,2,x"},

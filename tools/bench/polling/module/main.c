@@ -2,7 +2,8 @@
 /*
  * The module. In debugfs, below bench_polling/: `contexts` lists the contexts; writing
  * "MEASUREMENT NAME=VALUE..." to `run` measures, `report` says then what was found. MEASUREMENT is
- * "load" (context, hogs, period_us, seconds, completions) or "alone" (context, samples).
+ * "load" (context, hogs, period_us, seconds, completions), "alone" (context, samples) or "core" (context
+ * core-workqueue, samples).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -115,6 +116,8 @@ static int measure(const char *what, const struct polling_settings *settings)
 		err = polling_measure_load(pd, settings);
 	else if (!strcmp(what, "alone"))
 		err = polling_measure_alone(pd, settings);
+	else if (!strcmp(what, "core"))
+		err = polling_measure_core(pd, settings);
 	ib_dealloc_pd(pd);
 	return err;
 }

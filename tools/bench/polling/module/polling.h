@@ -83,8 +83,9 @@ __printf(1, 2) void polling_say(const char *format, ...);
 int polling_watch(const char *name, void *probe, void *data);
 void polling_ignore(const char *name, void *probe, void *data);
 
-/* load.c, alone.c */
+/* load.c, alone.c, core.c */
 int polling_measure_load(struct ib_pd *pd, const struct polling_settings *settings);
 int polling_measure_alone(struct ib_pd *pd, const struct polling_settings *settings);
+int polling_measure_core(struct ib_pd *pd, const struct polling_settings *settings);
 
 #endif
