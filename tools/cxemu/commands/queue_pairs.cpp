@@ -254,8 +254,11 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
         return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
                             "vhca_port_num {} is not between 1 and {}", port,
                             context.hca.settings().ports);
+    // A datagram has no path MTU of its own: iPXE's golan sets none for UD QPs and special ones.
     const auto mtu = fields.get<"mtu">();
-    if (transition.to == QueuePairState::ready_to_receive && (mtu == 0 || mtu > largest_mtu))
+    const bool needs_mtu = queues::group_of(queue_pair.service()) != queues::ServiceGroup::datagram;
+    if (transition.to == QueuePairState::ready_to_receive &&
+        ((mtu == 0 && needs_mtu) || mtu > largest_mtu))
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
                             "mtu {} is not between 1 and {}", mtu, largest_mtu);
     return check_limit(context, "log_msg_max", fields.get<"log_msg_max">(),

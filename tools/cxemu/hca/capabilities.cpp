@@ -64,6 +64,9 @@ constexpr std::array smallest_sizes{
     SmallestSize{"log_max_pd", 1},
 };
 
+/// 0 lets the device choose: iPXE's golan sets it on real cards, and creates QPs then.
+constexpr std::string_view keeps_at_zero = "log_max_qp";
+
 /// The values of a page that software has set.
 struct Choice {
     CapabilityPage page;
@@ -93,6 +96,8 @@ private:
             return std::unexpected(CapabilityError{
                 Syndrome::capability_above_maximum,
                 fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, max)});
+        if (page == CapabilityPage::general && value == 0 && field.name == keeps_at_zero)
+            return {};
         if (page == CapabilityPage::general && value < smallest_capability(field.name))
             return std::unexpected(CapabilityError{
                 Syndrome::field_out_of_range, fmt::format("{} {} is below {}", field.name, value,

@@ -83,7 +83,7 @@ public:
 struct CommandContext {
     Hca& hca;
     /// Inline part and mailboxes, contiguous; at least as long as the table's input layout,
-    /// but for INIT_HCA, whose sw_owner_id may be missing.
+    /// but for SET_HCA_CAP, whose page may end after the first capabilities.
     std::span<const std::byte> input;
     /// Zeroed; at least as long as the table's output layout, and as the requested length. Status
     /// and syndrome are filled in afterwards.

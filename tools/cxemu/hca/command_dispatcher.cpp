@@ -10,6 +10,7 @@
 #include "tables/commands_queue_pairs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace cxemu::hca {
@@ -44,12 +45,33 @@ bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
     return can_be && (input[word_with_number] & flag) != std::byte{};
 }
 
-/// Bytes of an input that a command needs. Drivers that know no sw_owner_id leave it out:
-/// rdma-core's own driver over vfio sends no more of INIT_HCA.
+constexpr std::size_t offset_of(const hwtab::Layout& layout, std::string_view field) {
+    return hwtab::locate(layout, field).offset / hwtab::bits_per_byte;
+}
+
+/// Inputs that a public driver ends earlier than the table. Each such driver works on real cards.
+struct ShortInput {
+    const hwtab::Command* command;
+    std::size_t length;
+};
+
+constexpr std::size_t end_of_context = offset_of(hwtab::rst2init_qp_in, "qpc") + hwtab::qpc.size;
+
+constexpr std::array short_inputs{
+    // rdma-core's own driver over vfio knows no sw_owner_id.
+    ShortInput{&hwtab::cmd_init_hca, offset_of(hwtab::init_hca_in, "sw_owner_id")},
+    // iPXE's golan knows the first 256 bytes of the capabilities, and leaves out what is reserved
+    // behind the context of a QP.
+    ShortInput{&hwtab::cmd_set_hca_cap, offset_of(hwtab::set_hca_cap_in, "capability") + 0x100},
+    ShortInput{&hwtab::cmd_rst2init_qp, end_of_context},
+    ShortInput{&hwtab::cmd_init2rtr_qp, end_of_context},
+    ShortInput{&hwtab::cmd_rtr2rts_qp, end_of_context},
+};
+
+/// Bytes of an input that a command needs.
 std::size_t shortest_length(const CommandEntry& entry) {
-    constexpr std::size_t owner =
-        hwtab::locate(hwtab::init_hca_in, "sw_owner_id").offset / hwtab::bits_per_byte;
-    return entry.command == &hwtab::cmd_init_hca ? owner : entry.command->input->size;
+    const auto* const found = std::ranges::find(short_inputs, entry.command, &ShortInput::command);
+    return found == short_inputs.end() ? entry.command->input->size : found->length;
 }
 
 /// The user context of a command. Objects shared by all user contexts are owned by the kernel: they
@@ -92,6 +114,15 @@ std::size_t CommandDispatcher::output_size(std::span<const std::byte> header,
     const std::uint32_t described =
         entry == nullptr ? shortest_output.size : entry->command->output->size;
     return std::max({asked, described, shortest_output.size});
+}
+
+void CommandDispatcher::complete_input(std::vector<std::byte>& input) const {
+    const CommandEntry* entry = table_.find(opcode_of(input));
+    // What SET_HCA_CAP leaves out is not zero.
+    if (entry == nullptr || entry->command == &hwtab::cmd_set_hca_cap ||
+        input.size() < shortest_length(*entry))
+        return;
+    input.resize(std::max<std::size_t>(input.size(), entry->command->input->size));
 }
 
 CommandResult CommandDispatcher::run(CommandContext& context) {

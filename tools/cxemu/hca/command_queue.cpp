@@ -278,6 +278,7 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     const bool faulted = choose_fault(*execution);
     if (faulted && execution->fault.hang)
         return;
+    dispatcher_.complete_input(execution->input);
     execution->output_data.resize(
         dispatcher_.output_size(execution->input, execution->output_length));
     if (const auto status = execution->fault.status)

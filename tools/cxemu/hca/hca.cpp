@@ -92,7 +92,8 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
                  [this](std::string_view reason, std::uint32_t page, std::uint32_t offset,
                         std::size_t size) { report_doorbell(reason, page, offset, size); }),
       device_memory_(settings_.bar_size, capabilities_.current<"device_memory">() != 0),
-      dispatcher_(*this, std::move(table)), command_queue_(*this, dispatcher_),
+      dispatcher_(*this, std::move(table)), internal_spaces_(*this, dispatcher_),
+      command_queue_(*this, dispatcher_),
       initializing_(environment.loop, [this] { init_segment_.set_initializing(false); }) {
     environment_.dma.set_local_memory(device_memory_.bytes());
     doorbells_.record_in(environment_.envelope);
@@ -216,6 +217,7 @@ void Hca::drop_everything(pci::ResetCause cause) {
     pages_.reset();
     health_.reset();
     init_segment_.reset();
+    internal_spaces_.reset();
     state_ = FunctionState::disabled;
     issi_ = 0;
 }
@@ -294,6 +296,18 @@ void Hca::vectors_changed(std::uint32_t first, std::uint32_t count) {
 void Hca::dma_unmapping(std::uint64_t iova, std::uint64_t size) {
     for (const auto& [type, part] : parts_)
         part->dma_unmapping(iova, size);
+}
+
+bool Hca::has_space(std::uint16_t space) const {
+    return InternalSpaces::has(space);
+}
+
+std::optional<std::uint32_t> Hca::space_read(std::uint16_t space, std::uint32_t address) {
+    return internal_spaces_.read(space, address);
+}
+
+bool Hca::space_write(std::uint16_t space, std::uint32_t address, std::uint32_t value) {
+    return internal_spaces_.write(space, address, value);
 }
 
 nlohmann::json Hca::statistics() const {

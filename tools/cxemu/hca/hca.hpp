@@ -30,6 +30,7 @@
 #include "hca/firmware_pages.hpp"
 #include "hca/health.hpp"
 #include "hca/init_segment.hpp"
+#include "hca/internal_spaces.hpp"
 #include "hca/objects.hpp"
 #include "hca/part.hpp"
 #include "pci/device_model.hpp"
@@ -39,6 +40,7 @@
 #include <concepts>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -174,6 +176,9 @@ public:
     void reset(pci::ResetCause cause) override;
     void vectors_changed(std::uint32_t first, std::uint32_t count) override;
     void dma_unmapping(std::uint64_t iova, std::uint64_t size) override;
+    [[nodiscard]] bool has_space(std::uint16_t space) const override;
+    std::optional<std::uint32_t> space_read(std::uint16_t space, std::uint32_t address) override;
+    bool space_write(std::uint16_t space, std::uint32_t address, std::uint32_t value) override;
 
 private:
     [[nodiscard]] Part& find_part(std::type_index type) const;
@@ -200,6 +205,7 @@ private:
     DoorbellRouter doorbells_;
     DeviceMemory device_memory_;
     CommandDispatcher dispatcher_;
+    InternalSpaces internal_spaces_;
     CommandQueue command_queue_;
     std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_; ///< in order of addition
     EventSink* event_sink_ = nullptr;

@@ -2,6 +2,7 @@
 #include "pci/config_space.hpp"
 
 #include "base/byte_order.hpp"
+#include "pci/gateway.hpp"
 
 #include <algorithm>
 
@@ -133,16 +134,11 @@ void ConfigSpace::Layout::msix(const FunctionConfig& config, std::uint8_t next) 
     read_only<std::uint32_t>(at + 8, msix_pending_offset);
 }
 
-/// The VSEC gateway to internal memory. Its semaphore works (ticket read at 8, written to and read
-/// back from 12), but no address space is supported: the status in the upper bits of the control
-/// register stays 0.
+/// The registers behind the header are those of the class Gateway.
 void ConfigSpace::Layout::vendor_specific(std::uint8_t next) {
     constexpr std::size_t at = reg::vendor_specific;
     capability(at, capability_vendor_specific, next);
-    read_only<std::uint8_t>(at + 2, 0x18); // length
-    read_write<std::uint32_t>(at + 4, 0x0000ffff);
-    read_only<std::uint32_t>(at + 8, 1);
-    read_write<std::uint32_t>(at + 12, 0xffffffff);
+    read_only<std::uint8_t>(at + 2, Gateway::size);
 }
 
 void ConfigSpace::Layout::error_reporting(std::uint16_t next) {

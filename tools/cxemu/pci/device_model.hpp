@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace cxemu::pci {
@@ -42,6 +43,23 @@ public:
 
     /// Maps within [iova, iova + size) are about to be removed: drop cached addresses.
     virtual void dma_unmapping(std::uint64_t /*iova*/, std::uint64_t /*size*/) {}
+
+    /// Whether the gateway of the vendor-specific capability reaches address space \p space.
+    [[nodiscard]] virtual bool has_space(std::uint16_t /*space*/) const { return false; }
+
+    /// The guest reads a word of an address space that is there. \return nothing where the space
+    /// has no such address
+    virtual std::optional<std::uint32_t> space_read(std::uint16_t /*space*/,
+                                                    std::uint32_t /*address*/) {
+        return {};
+    }
+
+    /// The guest writes a word of an address space that is there. \return false where the space
+    /// has no such address
+    virtual bool space_write(std::uint16_t /*space*/, std::uint32_t /*address*/,
+                             std::uint32_t /*value*/) {
+        return false;
+    }
 
     /// A virtual machine has connected.
     virtual void client_connected() {}

@@ -122,12 +122,14 @@ void Function::config_read(std::uint64_t offset, std::span<std::byte> out) {
     if (std::exchange(master_aborts_noted_, aborts) != aborts)
         config_space_.note_master_abort();
     config_space_.read(offset, out);
+    gateway_.read(offset, out);
 }
 
 void Function::config_write(std::uint64_t offset, std::span<const std::byte> data) {
     ++statistics_.config_writes;
     if (removed_)
         return;
+    gateway_.write(offset, data, model_);
     if (config_space_.write(offset, data))
         reset(ResetCause::function_level);
     else
@@ -161,6 +163,7 @@ void Function::reset(ResetCause cause) {
         ++statistics_.bus_resets;
     config_space_.reset(cause == ResetCause::client_gone ? ConfigSpace::ResetScope::everything
                                                          : ConfigSpace::ResetScope::keep_sticky);
+    gateway_.reset();
     master_aborts_noted_ = dma_.statistics().master_aborts;
     apply_enables();
     interrupts_.clear_pending();

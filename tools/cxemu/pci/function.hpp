@@ -7,6 +7,7 @@
 #include "pci/config_space.hpp"
 #include "pci/device_model.hpp"
 #include "pci/function_config.hpp"
+#include "pci/gateway.hpp"
 #include "vfio_user/device.hpp"
 
 namespace cxemu::pci {
@@ -67,6 +68,7 @@ private:
     FunctionConfig settings_;
     Log log_;
     ConfigSpace config_space_;
+    Gateway gateway_;
     vfio_user::DmaSpace dma_;
     vfio_user::InterruptSet interrupts_;
     DeviceModel* model_ = nullptr;

@@ -6,6 +6,7 @@
 #include "queues/rules.hpp"
 #include "queues/tag_list.hpp"
 #include "queues/tag_operation.hpp"
+#include "queues/transitions.hpp"
 #include "queues/work_queues.hpp"
 #include "queues/wqe_envelope.hpp"
 #include "tables/events.hpp"
@@ -78,6 +79,13 @@ void attach_tag(Completion& completion, const TagResult& tag) {
     fields.set<"app_op">(static_cast<std::uint8_t>(tag.report));
     fields.set<"app_info">(tag.index);
     std::ranges::copy(tag.header, completion.entry.begin());
+}
+
+/// iPXE's golan leaves log_msg_max 0 in QPs for datagrams, which the MTU limits anyway.
+std::uint32_t log_max_message(const QueuePair& queue_pair, const hca::Capabilities& capabilities) {
+    const auto log = queue_pair.context().get<"log_msg_max">();
+    const bool is_limited = log != 0 || group_of(queue_pair.service()) != ServiceGroup::datagram;
+    return static_cast<std::uint32_t>(is_limited ? log : capabilities.current<"log_max_msg">());
 }
 
 } // namespace
@@ -234,11 +242,10 @@ std::expected<SendWqe, DecodeError> QueuePair::decode_next() {
     if (!bytes)
         return std::unexpected(bytes.error());
     check_head(*bytes);
-    auto request =
-        decode({.service = service(),
-                .log_max_message = static_cast<std::uint32_t>(context().get<"log_msg_max">()),
-                .has_signatures = context().get<"wq_signature">() != 0},
-               *std::move(bytes));
+    auto request = decode({.service = service(),
+                           .log_max_message = log_max_message(*this, hca.capabilities()),
+                           .has_signatures = context().get<"wq_signature">() != 0},
+                          *std::move(bytes));
     if (request)
         request->index = send_queue_.next();
     return request;

@@ -70,8 +70,11 @@ void PortBinding::port_event(fabric::PortEvent event) {
     post_port_event(hca_, port_.number(), event);
 }
 
+/// Software that passes SMPs on to the agents by MAD_IFC has chosen an ISSI. iPXE's golan chooses
+/// none, creates a QP0 all the same, and has no command that would give the port its LID: the
+/// device's agents answer then.
 bool PortBinding::wants_subnet_management() const {
-    return receives(queues::ServiceType::subnet_management);
+    return hca_.issi() != 0 && receives(queues::ServiceType::subnet_management);
 }
 
 bool PortBinding::wants_general_services() const {

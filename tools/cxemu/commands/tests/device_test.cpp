@@ -158,6 +158,24 @@ TEST_F(DeviceCommandsTest, SetHcaCapInvalidValuesRefused) {
     EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(of_other).syndrome, Syndrome::wrong_function);
 }
 
+/// iPXE's golan knows no more than 256 bytes of the page, and ends the input there.
+TEST_F(DeviceCommandsTest, SetHcaCapFirstBytesLeaveRest) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const CommandCompletion before = host.execute<hwtab::cmd_query_hca_cap>(1);
+    const auto page = before.view<hwtab::query_hca_cap_out>().bytes<"capability">();
+    auto input = make_input(hwtab::cmd_set_hca_cap.opcode, 0x10 + 0x100);
+    std::ranges::copy(page.first(0x100), input.begin() + 0x10);
+    const hwtab::Field* field = hwtab::cmd_hca_cap.find("log_max_qp");
+    hwtab::write_bits(input.data(), (0x10 * 8) + field->offset, field->width, 18);
+    EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok);
+    const CommandCompletion after = host.execute<hwtab::cmd_query_hca_cap>(1);
+    const auto now = after.view<hwtab::query_hca_cap_out>();
+    EXPECT_EQ(now.get<"capability.cmd_hca_cap.log_max_qp">(), 18U);
+    EXPECT_TRUE(std::ranges::equal(page.subspan(0x100), now.bytes<"capability">().subspan(0x100)));
+    input.resize(0x10 + 0xfc);
+    EXPECT_EQ(host.execute(input, 16).status, CommandStatus::bad_input_length);
+}
+
 TEST_F(DeviceCommandsTest, SetHcaCapLimitsNumbers) {
     host.execute<hwtab::cmd_enable_hca>();
     ASSERT_EQ(set_capability("log_max_pd", 2).status, CommandStatus::ok);

@@ -237,6 +237,19 @@ TEST_F(QueuePairCommandsTest, TransitionInvalidContextValuesRefused) {
     EXPECT_EQ(queue_pair.state(), QueuePairState::init);
 }
 
+/// iPXE's golan sets none.
+TEST_F(QueuePairCommandsTest, DatagramsWithoutMtuAccepted) {
+    for (const ServiceType service :
+         {ServiceType::unreliable_datagram, ServiceType::subnet_management,
+          ServiceType::general_services}) {
+        QueuePair& queue_pair = bench.make_queue_pair({.service = service});
+        ASSERT_EQ(transit<hwtab::cmd_rst2init_qp>(queue_pair, 0, [](auto) {}), "OK");
+        EXPECT_EQ(transit<hwtab::cmd_init2rtr_qp>(queue_pair, 0,
+                                                  [](auto qpc) { qpc.template set<"mtu">(0); }),
+                  "OK");
+    }
+}
+
 TEST_F(QueuePairCommandsTest, ConnectionPathWithoutPortRefused) {
     const auto connect = [&](ServiceType service) {
         QueuePair& queue_pair = bench.make_queue_pair({.service = service});

@@ -137,6 +137,14 @@ TEST_F(CapabilitiesTest, SetWithoutRoomForFirstObjectRefused) {
     EXPECT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 7)));
 }
 
+/// iPXE's golan does that, and creates QPs.
+TEST_F(CapabilitiesTest, SetZeroQueuePairsLeavesNumber) {
+    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 18)));
+    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 0)));
+    EXPECT_EQ(capabilities.current<"log_max_qp">(), 18U);
+    EXPECT_FALSE(capabilities.set(CapabilityPage::general, block_with("log_max_cq", 0)));
+}
+
 TEST_F(CapabilitiesTest, SetAtomicByteOrderKeepsOperations) {
     std::vector<std::byte> block(Capabilities::page_size);
     const hwtab::Field* mode = hwtab::atomic_caps.find("atomic_req_8B_endianness_mode");

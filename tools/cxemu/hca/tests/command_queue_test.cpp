@@ -3,6 +3,7 @@
 #include "hca/rules.hpp"
 #include "hca/testing/host.hpp"
 #include "tables/commands_objects.hpp"
+#include "tables/commands_queue_pairs.hpp"
 
 #include <gtest/gtest.h>
 #include <memory>
@@ -51,6 +52,7 @@ constexpr std::array commands{
     CommandEntry{&hwtab::cmd_query_adapter, later, CommandScope::always},
     CommandEntry{&hwtab::cmd_alloc_pd, nop, CommandScope::initialized},
     CommandEntry{&hwtab::cmd_set_driver_version, nop, CommandScope::always},
+    CommandEntry{&hwtab::cmd_rst2init_qp, nop, CommandScope::always},
 };
 
 class CommandQueueTest : public ::testing::Test {
@@ -400,6 +402,19 @@ TEST_F(CommandQueueTest, InputShorterThanTableRefused) {
     EXPECT_EQ(completion.syndrome, Syndrome::input_too_short);
     EXPECT_EQ(host.checker.counted(rules::input_too_short), 1U);
     EXPECT_EQ(seen.calls, 0);
+}
+
+/// iPXE's golan ends the input of a transition behind the context, whose end is 0x100.
+TEST_F(CommandQueueTest, TransitionWithoutReservedEndCompleted) {
+    auto input = make_input(hwtab::cmd_rst2init_qp.opcode, 0x100);
+    input.back() = std::byte{0x11};
+    EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok);
+    input.resize(hwtab::rst2init_qp_in.size);
+    EXPECT_EQ(seen.input, input);
+    EXPECT_EQ(host.execute(make_input(hwtab::cmd_rst2init_qp.opcode, 0xfc), 16).status,
+              CommandStatus::bad_input_length);
+    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(host.checker.counted(rules::input_too_short), 1U);
 }
 
 TEST_F(CommandQueueTest, CommandsAndFailuresCountedByOpcode) {

@@ -186,16 +186,6 @@ TEST_F(ConfigSpaceTest, FlrKeepsReportedErrors) {
     EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0x00100000U);
 }
 
-TEST_F(ConfigSpaceTest, GatewaySemaphoreTakenWithoutAddressSpaces) {
-    const unsigned at = reg::vendor_specific;
-    EXPECT_EQ(space_.read32(at + 12), 0U); // free
-    const std::uint32_t ticket = space_.read32(at + 8);
-    write<std::uint32_t>(at + 12, ticket);
-    EXPECT_EQ(space_.read32(at + 12), ticket);
-    write<std::uint32_t>(at + 4, 0xffff0007);
-    EXPECT_EQ(space_.read32(at + 4) >> 29U, 0U);
-}
-
 TEST_F(ConfigSpaceTest, LinkOfProfileReported) {
     const ConfigSpace space(FunctionConfig{.link_speed = 5, .link_width = 8});
     EXPECT_EQ(space.read32(reg::express + 0x0c) & 0x3ffU, 0x085U);
