@@ -19,7 +19,7 @@
 #define NUM_SRQS	2
 #define CORRUPT_CQES	20000
 /* Until a thread on another CPU counts as stuck. */
-#define PATIENCE_MS	5000
+#define PATIENCE_MS	60000
 
 /* wr_id of the first WR of each SRQ, and lengths of messages. */
 #define FIRST_ID	100
