@@ -102,14 +102,14 @@ TEST_F(InternalSpacesTest, BadCommandRefused) {
 }
 
 TEST_F(InternalSpacesTest, SemaphoreHeldByFirstOwner) {
-    const auto take = [this](std::uint32_t owner) {
+    const auto claim = [this](std::uint32_t owner) {
         EXPECT_TRUE(host.hca.space_write(InternalSpaces::semaphores, 0, owner));
         return host.hca.space_read(InternalSpaces::semaphores, 0);
     };
-    EXPECT_EQ(take(5), 5U);
-    EXPECT_EQ(take(6), 5U);
-    EXPECT_EQ(take(0), 0U);
-    EXPECT_EQ(take(6), 6U);
+    EXPECT_EQ(claim(5), 5U);
+    EXPECT_EQ(claim(6), 5U);
+    EXPECT_EQ(claim(0), 0U);
+    EXPECT_EQ(claim(6), 6U);
     EXPECT_FALSE(host.hca.space_read(InternalSpaces::semaphores, 0x1000));
     EXPECT_FALSE(host.hca.space_write(InternalSpaces::semaphores, 0x1000, 1));
 }
