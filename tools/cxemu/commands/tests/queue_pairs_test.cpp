@@ -222,7 +222,7 @@ TEST_F(QueuePairCommandsTest, TransitionFromWrongStateRefused) {
 }
 
 TEST_F(QueuePairCommandsTest, TransitionInvalidContextValuesRefused) {
-    QueuePair& queue_pair = bench.make_queue_pair();
+    QueuePair& queue_pair = bench.make_queue_pair({.service = ServiceType::reliable_connection});
     EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(
                   queue_pair, 0,
                   [](auto qpc) { qpc.template set<"primary_address_path.vhca_port_num">(0); }),
