@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The matrix of drivers and profiles: which lines are run again, and the page."""
+
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "cxemu" / "matrix"
+ALL = {"bring-up": True, "programs": True, "NVMe": True, "clean": True}
+
+
+def load() -> types.ModuleType:
+    loader = importlib.machinery.SourceFileLoader("matrix", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("matrix", loader))
+    sys.modules["matrix"] = module
+    loader.exec_module(module)
+    return module
+
+
+sys.dont_write_bytecode = True
+matrix = load()
+ONE = matrix.Line("mlx5", "connectx4", "physical", "1013")
+OTHER = matrix.Line("cxib", "connectx7", "virtual", "101e")
+
+
+class Matrix(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        self.addCleanup(directory.cleanup)
+        patch = mock.patch.object(matrix, "STORE", pathlib.Path(directory.name))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def store(self, line: object, commit: str, **parts: bool) -> None:
+        matrix.stored(line, "stock").write_text(json.dumps({"commit": commit, "parts": ALL | parts}), encoding="utf-8")
+
+    def test_line_not_run_again_after_pass_on_same_commit(self) -> None:
+        self.assertFalse(matrix.has_passed(ONE, "stock", "a"))
+        self.store(ONE, "a")
+        self.assertTrue(matrix.has_passed(ONE, "stock", "a"))
+        self.assertFalse(matrix.has_passed(ONE, "stock", "b"))
+        self.assertFalse(matrix.has_passed(ONE, "debug", "a"))
+        self.store(ONE, "a", clean=False)
+        self.assertFalse(matrix.has_passed(ONE, "stock", "a"))
+
+    def test_page_keeps_lines_not_run(self) -> None:
+        self.store(ONE, "a", NVMe=False)
+        self.store(OTHER, "a")
+        page = matrix.table(list(matrix.rows([ONE, OTHER], "stock", "")))
+        matrix.stored(OTHER, "stock").unlink()
+        self.store(ONE, "b")
+        rows = list(matrix.rows([ONE, OTHER], "stock", page))
+        self.assertEqual(rows[1], ("mlx5", "connectx4", "physical", "passed", "passed", "passed", "passed", "b"))
+        self.assertEqual(rows[2], ("cxib", "connectx7", "virtual", "passed", "passed", "passed", "passed", "a"))
+        self.assertIn("failed", page)
+
+    def test_line_never_run_has_dashes(self) -> None:
+        self.assertEqual(list(matrix.rows([ONE], "stock", ""))[1], ("mlx5", "connectx4", "physical", *"-----"))
