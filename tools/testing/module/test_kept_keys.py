@@ -269,6 +269,7 @@ class BoundWindow(unittest.TestCase):
         self.assertNotEqual(region.lkey, replaced)
         self.assertEqual(living_keys(), keys + 1)
         self.assertEqual(pinned_kib() - before, PAGE // 1024)
+        self.assertRegex("\n".join(leftovers()[1:]), "^destroy_mkey ")
         control("faults", "clear")
         region.close()
         self.assertEqual(living_keys(), keys)
