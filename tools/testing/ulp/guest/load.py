@@ -23,32 +23,45 @@ TARGET_MODULES = ("nvmet_rdma", "ib_srpt", "ib_isert", "rpcrdma", "rds_rdma", "r
 IPERF_PORT = 5201
 
 
-REPEATING = 'while [ ! -e "$0" ]; do "$@" || exit; done'
+REPEATING = 'while [ ! -e "$0/end" ]; do "$@" > "$0/output" 2>&1 || exit; echo >> "$0/passes"; done'
 
 
 class Load:
-    """A command that runs again and again until it fails or end_file exists, while the test continues; or once."""
+    """A command that runs again and again until it fails or the file end exists, while the test continues; or once.
+
+    Its output goes to a file, which has that of the last pass only: a pipe that is not read is full after some passes, and
+    the command waits for ever.
+    """
 
     def __init__(self, *command: str | int, once: bool = False) -> None:
         self.command = [str(word) for word in command]
-        self.end_file = pathlib.Path(tempfile.mkdtemp()) / "end"
-        repeating = [] if once else ["bash", "-c", REPEATING, self.end_file]
-        self.child = subprocess.Popen([*repeating, *self.command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                      text=True)
+        self.directory = pathlib.Path(tempfile.mkdtemp())
+        repeating = [] if once else ["bash", "-c", REPEATING, self.directory]
+        with (self.directory / "output").open("w") as output:
+            self.child = subprocess.Popen([*repeating, *self.command], stdout=output, stderr=subprocess.STDOUT)
         if once:
             return
         time.sleep(2)
         if self.child.poll() is not None:
-            raise AssertionError(f"{self.command} has ended too early: {self.child.stdout.read()}")
+            raise AssertionError(f"{self.command} has ended too early: {self.output()}")
+
+    def output(self) -> str:
+        """Of the last pass."""
+        return (self.directory / "output").read_text(errors="replace")
+
+    def passes(self) -> int:
+        """How many have succeeded."""
+        counted = self.directory / "passes"
+        return counted.stat().st_size if counted.exists() else 0
 
     def end(self) -> tuple[int, str]:
         """Waits for the end of the pass that runs; the status and the output."""
-        self.end_file.touch()
+        (self.directory / "end").touch()
         try:
-            output, _ = self.child.communicate(timeout=removable.PATIENCE)
+            status = self.child.wait(timeout=removable.PATIENCE)
         except subprocess.TimeoutExpired as error:
-            raise AssertionError(f"{self.command} has not ended after {removable.PATIENCE} s") from error
-        return self.child.returncode, output
+            raise AssertionError(f"{self.command} has not ended after {removable.PATIENCE} s: {self.output()}") from error
+        return status, self.output()
 
 
 ATTEMPTS = """while :; do

@@ -65,7 +65,8 @@ class Soak(Faulty):
         gid = srp.gid(wire.ends()[0].device)
         for server in (nvme.target(disks.in_memory(0)), iser.target(disks.in_memory(1)),
                        srp.target(disks.in_memory(2), wire.client_guid()), nfs.server(disks.in_memory(3)),
-                       rdma.background("iperf3", "-s", "-B", wire.SERVER)):
+                       # What it prints of each stream is not read.
+                       rdma.background("iperf3", "-s", "-B", wire.SERVER, "--logfile", "/dev/null")):
             stack.enter_context(server)
         time.sleep(1)
         set_nvme_timeouts()
@@ -86,6 +87,7 @@ class Soak(Faulty):
             with self.subTest(protocol=name):
                 status, output = load.end()
                 self.assertEqual(status, 0, output)
+        print(f"passes: {', '.join(f'{name} {load.passes()}' for name, load in loads.items())}", flush=True)
 
     def check_locks_checked(self) -> None:
         """The kernel still checks locks, if it ever does: nothing that it has reported meanwhile has ended that."""
