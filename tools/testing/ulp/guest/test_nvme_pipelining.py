@@ -16,6 +16,7 @@ import unittest
 from collections.abc import Iterator
 
 import disks
+import dma_checker
 import nvme
 import peer
 import pipelined
@@ -96,7 +97,8 @@ def bad_blocks(*blocks: int) -> Iterator[None]:
 
 class PipelinedTarget(ulp.Protocol):
     def setUp(self) -> None:
-        """A bad block is read once only."""
+        """A bad block is read once only. The debug kernel would report each of the host's mappings of commands."""
+        self.enterContext(dma_checker.limited())
         rdma.run("modprobe", "nvme_core")
         self.addCleanup(disks.write, RETRIES, RETRIES.read_text().strip())
         disks.write(RETRIES, 0)
