@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import clock, guest_program, initramfs, qemu
 from .guest import Guest, SnapshotError
+from .options import BOOTED_KERNELS
 from .store import Store
 
 STORE = Path("/run/lab/snapshots")
@@ -37,6 +38,8 @@ def refusal(options, environment, accelerator):
         return "it has a real processor"
     if options.reboots:
         return "it is started again"
+    if options.kernel in BOOTED_KERNELS:
+        return "the image of the tree is made without its kernel"
     if options.qemu:
         return "it has further arguments for QEMU"
     if _STARTING_ARGUMENT.search(options.append):

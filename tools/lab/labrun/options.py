@@ -10,10 +10,12 @@ from pathlib import Path
 LAB_FAILED = 125
 TIMED_OUT = 124
 
-# Of this machine's processor: they are in the lab tree.
+# Of this machine's processor: they are in the lab tree, and in its image.
 NATIVE_KERNELS = ("stock", "debug", "backports", "oldstable")
+# These are, too; guests with them always boot, so that the image that others are resumed with does not depend on them.
+BOOTED_KERNELS = ("rt",)
 ARM64_KERNELS = ("arm64", "arm64-16k", "arm64-rt")
-KERNELS = NATIVE_KERNELS + ARM64_KERNELS
+KERNELS = NATIVE_KERNELS + BOOTED_KERNELS + ARM64_KERNELS
 EMULATOR = Path("/repo/build/cxemu/cxemu")
 
 _EPILOG = """\

@@ -46,12 +46,21 @@ kernel_hash() {
 	} | sha256sum | cut -c1-16
 }
 
-# Prints the Debian release whose kernel is meant; fails for the tree's own and for what is no kernel of the lab.
+# Prints the Debian release whose kernel is meant; fails for those that the tree comes with and for what is no kernel of the lab.
 other_suite() { # KERNEL
 	case $1 in
 	backports) echo trixie-backports ;;
 	oldstable) echo bookworm ;;
+	rt) echo trixie ;;
 	*) return 1 ;;
+	esac
+}
+
+# Prints which kernel of that release is meant.
+other_flavour() { # KERNEL
+	case $1 in
+	rt) echo rt-amd64 ;;
+	*) echo amd64 ;;
 	esac
 }
 

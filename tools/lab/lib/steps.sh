@@ -182,9 +182,10 @@ step_other_done() {
 	kernel_release "$kernel" > /dev/null
 }
 
-# The kernel of another Debian release.
+# The kernel of another Debian release, or another one of this.
 step_other() {
-	in_tree -- /mnt/lib/install_kernel "$(other_suite "$kernel")" /var/cache/apt/archives "/var/tmp/release-of-$kernel"
+	in_tree -- /mnt/lib/install_kernel "$(other_suite "$kernel")" "$(other_flavour "$kernel")" /var/cache/apt/archives \
+		"/var/tmp/release-of-$kernel"
 	mv "$tree/var/tmp/release-of-$kernel" "$lab/release-of-$kernel"
 }
 

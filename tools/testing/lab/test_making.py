@@ -23,7 +23,7 @@ processor\t: 1
 
 def options(**changes):
     """Of a usual guest."""
-    usual = {"boot": False, "reboots": 0, "qemu": "", "append": "", "hcas": 2, "iommu": False}
+    usual = {"boot": False, "reboots": 0, "qemu": "", "append": "", "hcas": 2, "iommu": False, "kernel": "stock"}
     return types.SimpleNamespace(**usual | changes)
 
 
@@ -48,6 +48,10 @@ class Decision(unittest.TestCase):
 
     def test_rebooting_guest_boots(self):
         self.assertIn("again", self.refusal(reboots=1))
+
+    def test_kernel_outside_image_boots(self):
+        self.assertIn("without its kernel", self.refusal(kernel="rt"))
+        self.assertIsNone(self.refusal(kernel="debug"))
 
     def test_real_processor_boots(self):
         self.assertIn("processor", self.refusal(accelerator="kvm"))
