@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../module/cases/fork.h"
+
 #ifndef NAMES_OF_2008
 #include <xrcrcv/xrcrcv.h>
 #endif
@@ -591,7 +593,7 @@ static void do_fork(void)
 	pid_t child;
 
 	fflush(stdout);
-	child = fork();
+	child = fork_without_pages();
 	if (child < 0)
 		return failed(-1);
 	if (child) {

@@ -163,6 +163,7 @@ static int64_t leave_to_child(void)
 {
 	pid_t pid = fork_without_pages();
 
+	MUST(pid < 0 ? -1 : 0);
 	if (!pid)
 		for (;;)
 			pause();

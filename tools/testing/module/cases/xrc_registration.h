@@ -2,6 +2,7 @@
 /* Registrations of XRC receive QPs by ioctls, without a library; XRC objects by libibverbs. */
 #ifndef CXIB_TESTING_XRC_REGISTRATION_H
 #define CXIB_TESTING_XRC_REGISTRATION_H
+#include "fork.h"
 #include "verbs_pair.h"
 
 #include <limits.h>
@@ -97,23 +98,6 @@ static uint32_t handle_of(struct ibv_xrcd *domain)
 	} *private = (const void *)domain;
 
 	return private->handle;
-}
-
-/*
- * A fork without the pages of devices that the process has mapped. The kernel (6.12) copies them with mmap_lock held and
- * then takes the file's disassociation_lock, and takes the two the other way round when a device is removed.
- */
-__attribute__((unused)) static pid_t fork_without_pages(void)
-{
-	FILE *maps = NEED(fopen("/proc/self/maps", "re"));
-	unsigned long start, end;
-	char line[512];
-
-	while (fgets(line, sizeof(line), maps))
-		if (strstr(line, "/dev/infiniband/") && sscanf(line, "%lx-%lx", &start, &end) == 2)
-			MUST(madvise((void *)start, end - start, MADV_DONTFORK));
-	fclose(maps);
-	return fork();
 }
 
 /* The PCI function of a device, as sysfs calls it. */
