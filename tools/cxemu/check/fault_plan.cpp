@@ -63,7 +63,8 @@ bool matches(const EntryRule& rule, const EntryFacts& facts) {
     if (rule.spare_management && facts.is_management)
         return false;
     return rule.kind == facts.kind && fits(rule.queue, facts.queue) &&
-           fits(rule.type, facts.type) && fits(rule.queue_pair, facts.queue_pair);
+           fits(rule.type, facts.type) && fits(rule.queue_pair, facts.queue_pair) &&
+           fits(rule.wqe_opcode, facts.wqe_opcode);
 }
 
 template <class T>

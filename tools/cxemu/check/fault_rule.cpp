@@ -433,6 +433,8 @@ Taken take_entry_word(const Word& word, EntryRule& rule) {
         return take_number(word, 0, max_number, rule.queue);
     if (completion && word.name == "qp")
         return take_number(word, 0, max_number, rule.queue_pair);
+    if (completion && word.name == "wqe")
+        return take_named(word, hwtab::wqe_opcode, 0xff, rule.wqe_opcode);
     if (completion && word.name == "data")
         return take_flag(rule.spare_management);
     if (word.name == "type")

@@ -125,9 +125,10 @@ enum class EntryKind : std::uint8_t { completion, event };
 struct EntryFacts {
     EntryKind kind = EntryKind::completion;
     std::uint32_t queue = 0;
-    std::uint8_t type = 0;        ///< opcode of a CQE, type of an EQE
-    std::uint32_t queue_pair = 0; ///< of a CQE
-    bool is_management = false;   ///< of QP0 or QP1
+    std::uint8_t type = 0;                    ///< opcode of a CQE, type of an EQE
+    std::uint32_t queue_pair = 0;             ///< of a CQE
+    std::optional<std::uint8_t> wqe_opcode{}; ///< of the request that a CQE completes
+    bool is_management = false;               ///< of QP0 or QP1
 };
 
 struct EntryRule {
@@ -135,6 +136,7 @@ struct EntryRule {
     std::optional<std::uint32_t> queue;
     std::optional<std::uint8_t> type;
     std::optional<std::uint32_t> queue_pair;
+    std::optional<std::uint8_t> wqe_opcode;
     bool spare_management = false; ///< excludes QP0 and QP1
     EntryFault fault;
 };

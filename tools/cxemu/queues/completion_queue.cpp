@@ -9,6 +9,7 @@
 #include "tables/work_queue.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace cxemu::queues {
@@ -26,6 +27,15 @@ auto entry_of(const Completion& completion) {
     view.set<"format">(static_cast<std::uint8_t>(completion.format));
     view.set<"se">(completion.solicited ? 1 : 0);
     return entry;
+}
+
+/// \return nothing for other completions than those of requests: this byte says something else
+/// there
+std::optional<std::uint8_t> wqe_opcode_of(const Completion& completion) {
+    if (completion.opcode != CompletionOpcode::requester &&
+        completion.opcode != CompletionOpcode::requester_error)
+        return {};
+    return hwtab::ConstView<hwtab::cqe64>{completion.entry}.get<"s_wqe_opcode">();
 }
 
 } // namespace
@@ -74,6 +84,7 @@ bool CompletionQueue::post(const Completion& completion) {
                       .queue = number(),
                       .type = static_cast<std::uint8_t>(completion.opcode),
                       .queue_pair = static_cast<std::uint32_t>(view.get<"qpn">()),
+                      .wqe_opcode = wqe_opcode_of(completion),
                       .is_management = completion.is_management});
     if (!fault)
         return hold_back(completion);

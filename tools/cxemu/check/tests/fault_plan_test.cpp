@@ -2,6 +2,7 @@
 #include "base/write_file.hpp"
 #include "check/entry_faults.hpp"
 #include "check/fault_plan.hpp"
+#include "tables/work_queue.hpp"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -211,6 +212,15 @@ TEST_F(FaultPlanTest, DataWordExcludesManagementCompletions) {
     add("cqe data drop");
     EXPECT_FALSE(plan.on_entry("hca0", {.kind = EntryKind::completion, .is_management = true}));
     EXPECT_TRUE(plan.on_entry("hca0", {.kind = EntryKind::completion}));
+}
+
+TEST_F(FaultPlanTest, WqeWordExcludesOtherCompletions) {
+    constexpr std::uint8_t send = hwtab::value<hwtab::wqe_opcode, "send">;
+    constexpr std::uint8_t umr = hwtab::value<hwtab::wqe_opcode, "umr">;
+    add("cqe nth=1 wqe=umr drop");
+    EXPECT_FALSE(plan.on_entry("hca0", {.kind = EntryKind::completion, .wqe_opcode = send}));
+    EXPECT_FALSE(plan.on_entry("hca0", {.kind = EntryKind::completion})) << "of a received message";
+    EXPECT_TRUE(plan.on_entry("hca0", {.kind = EntryKind::completion, .wqe_opcode = umr}));
 }
 
 TEST_F(FaultPlanTest, ReadInvalidFileNamesLine) {

@@ -143,6 +143,8 @@ TEST(FaultRule, EntryWordsParsed) {
     EXPECT_THAT(error("eqe second=0x3b"), HasSubstr("second takes"));
     EXPECT_THAT(error("eqe qp=1 drop"), HasSubstr("qp=1"));
     EXPECT_TRUE(what<EntryRule>("cqe data drop").spare_management);
+    EXPECT_EQ(what<EntryRule>("cqe wqe=RDMA_READ drop").wqe_opcode, 0x10); // tables/work_queue.hpp
+    EXPECT_THAT(error("eqe wqe=RDMA_READ drop"), HasSubstr("wqe"));
     EXPECT_THAT(error("eqe data drop"), HasSubstr("data"));
 }
 

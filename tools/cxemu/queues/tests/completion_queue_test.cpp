@@ -2,6 +2,7 @@
 #include "queues/completion_queue.hpp"
 #include "queues/rules.hpp"
 #include "queues/testing/bench.hpp"
+#include "tables/work_queue.hpp"
 
 #include <chrono>
 #include <gtest/gtest.h>
@@ -384,6 +385,25 @@ TEST_F(CompletionQueueTest, CqeFaultsChangeWrittenCqes) {
     EXPECT_EQ(bench_.completion(queue, 1).get<"se">(), 1U);
     EXPECT_EQ(bench_.completion(queue, 2).get<"se">(), 1U);
     EXPECT_EQ(queue.context().get<"producer_counter">(), 3U);
+}
+
+TEST_F(CompletionQueueTest, CqeFaultMatchesOperationOfRequest) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    bench_.add_fault("cqe nth=1 times=2 wqe=umr field=qpn:0x123456");
+    Completion other = ordinary();
+    other.fields().set<"s_wqe_opcode">(hwtab::value<hwtab::wqe_opcode, "umr">);
+    Completion request{.opcode = CompletionOpcode::requester};
+    request.fields().set<"s_wqe_opcode">(hwtab::value<hwtab::wqe_opcode, "send">);
+    Completion refused{.opcode = CompletionOpcode::requester_error};
+    refused.fields().set<"s_wqe_opcode">(hwtab::value<hwtab::wqe_opcode, "umr">);
+    Completion changed = refused;
+    changed.opcode = CompletionOpcode::requester;
+    for (const Completion& completion : {other, request, refused, changed})
+        EXPECT_TRUE(queue.post(completion));
+    EXPECT_EQ(bench_.completion(queue, 0).get<"qpn">(), 0U) << "a received message";
+    EXPECT_EQ(bench_.completion(queue, 1).get<"qpn">(), 0U) << "another operation";
+    EXPECT_EQ(bench_.completion(queue, 2).get<"qpn">(), 0x123456U);
+    EXPECT_EQ(bench_.completion(queue, 3).get<"qpn">(), 0x123456U);
 }
 
 } // namespace
