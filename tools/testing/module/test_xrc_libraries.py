@@ -55,7 +55,7 @@ def control_group() -> Iterator[pathlib.Path]:
         GROUPS.mkdir()
         rdma.run("mount", "-t", "cgroup2", "none", GROUPS)
         guest.write_attribute(GROUPS / "cgroup.subtree_control", "+rdma")
-    group = GROUPS / "registrations"
+    group = GROUPS / "libraries"
     group.mkdir()
     try:
         yield group
