@@ -2,6 +2,8 @@
 /*
  * shared_receive FILE [RECEIVING-DEVICE [SENDING-DEVICE]]
  *
+ *   cc shared_receive.c $(pkg-config --cflags --libs xrcrcv) -o shared_receive
+ *
  * Two processes receive through one QP whose creator has ended. main() runs a job of four processes. Those of a real
  * job are on two hosts and exchange the numbers of their queues through MPI; these use pipes.
  *

@@ -52,6 +52,12 @@ class Installed(unittest.TestCase):
     def test_2008_program_compiles_with_pkg_config_flags(self) -> None:
         self.assertIn("[libxrc2008.so.1]", self.needed_libraries("xrc2008", "header_of_2008.c"))
 
+    def test_example_compiles_as_its_comment_says(self) -> None:
+        example = HERE.parent / "example/shared_receive.c"
+        command = "cc shared_receive.c $(pkg-config --cflags --libs xrcrcv) -o shared_receive"
+        self.assertIn(command, example.read_text(encoding="utf-8"))
+        run(COMPILER, example, *self.flags("xrcrcv"), f"-Wl,-rpath-link,{self.libraries}", "-o", self.prefix / "shared_receive")
+
     def test_each_call_has_manual_page(self) -> None:
         pages = {page.name.removesuffix(".3") for page in self.prefix.glob("share/man/man3/*.3")}
         calls = {

@@ -26,6 +26,7 @@ from control import control  # noqa: E402
 
 # Of the RDMA core's interface: enum ib_event_type, with the flag of registered QPs.
 COMM_EST = "0x80000004"
+QP_REQ_ERR = "0x80000002"
 QP_ACCESS_ERR = "0x80000003"
 # Long enough for an event that was caused before; whether one comes is never a matter of this time.
 SHORTLY = 100000
@@ -444,6 +445,30 @@ class Library(WithAgents):
             self.assertEqual(agent("event", SHORTLY), f"{QP_ACCESS_ERR} {qpn}")
             self.assertEqual(agent("event", 0), "none")
 
+    def test_message_for_srq_of_ended_process_ends_connection(self) -> None:
+        """The SRQ of another process receives through that QP no longer, either."""
+        ended, srqn_of_ended = self.receiver()
+        receiver, srqn = self.receiver()
+        qpn = int(receiver("create", 0))
+        sender = self.join(receiver, qpn)
+        self.check_message(sender, ended, srqn_of_ended, "establishes")
+        ended.kill()
+        self.check_message(sender, receiver, srqn, "afterwards")
+        self.assertEqual(sender("send", 0, srqn_of_ended, "unheard"), "remote invalid request error")
+        for event in (COMM_EST, QP_REQ_ERR):
+            self.assertEqual(receiver("event", SHORTLY), f"{event} {qpn}")
+        self.assertEqual(sender("send", 0, srqn, "late"), "Work Request Flushed Error")
+
+    def test_registrant_with_opened_handle_gets_event_once(self) -> None:
+        receiver, srqn = self.receiver()
+        opener = self.member()
+        qpn = int(receiver("create", 0))
+        opener("open-qp", 0, 0, qpn)
+        opener("register", 0, qpn)
+        self.check_message(self.join(receiver, qpn), receiver, srqn, "establishes")
+        self.assertEqual(opener("event", SHORTLY), f"{COMM_EST} {qpn}")
+        self.assertEqual(opener("event", 0), "none")
+
     def test_events_before_unregister_readable_afterwards(self) -> None:
         receiver, srqn = self.receiver()
         other = self.member()
@@ -499,6 +524,15 @@ class Library(WithAgents):
         other = self.agent()
         other("domain", 0, "-", "create")
         self.assertEqual(other.refusal("register", 0, qpn), "EINVAL")
+
+    def test_file_has_domain_for_each_device(self) -> None:
+        agent = self.member()
+        other = self.agent(1)
+        self.assertEqual(other.refusal("domain", 0, self.file), "EAGAIN")
+        other("domain", 0, self.file, "create")
+        agent("close", 0)
+        self.assertEqual(agent.refusal("domain", 0, self.file), "EAGAIN")
+        other("domain", 1, self.file)
 
     def test_last_close_ends_domain(self) -> None:
         first, second = self.member(), self.member()

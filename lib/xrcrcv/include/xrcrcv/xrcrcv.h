@@ -16,8 +16,8 @@
  *  - ENOSYS: the driver of the device has no such QPs;
  *  - ENOTSUP: the kernel lacks what the driver needs for them, or libibverbs is one whose XRC domains
  *    this library does not know;
- *  - EBUSY: the XRC domain is being closed. xrcrcv_modify() and xrcrcv_query() return EINVAL then, and
- *    xrcrcv_create() either;
+ *  - EBUSY: the XRC domain is being closed. xrcrcv_modify() and xrcrcv_query() return EINVAL then,
+ *    xrcrcv_create() one or the other;
  *  - EIO: the device is gone;
  *  - ENOMEM, EAGAIN: no memory, or the limit of the rdma cgroup is reached.
  */
