@@ -159,17 +159,112 @@ static void query_vport_gid_table_takes_one_command(struct kunit *test)
 				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
 }
 
-static void query_vport_gid_wrong_count_returns_ebadmsg(struct kunit *test)
+/* Answers queries of one entry only, as public drivers send them; counts those that it refuses. */
+struct single_entries {
+	unsigned int refused;
+	u8 status;
+	u32 gids_num;
+};
+
+static u8 answer_gid(struct single_entries *entries, const struct hw_query_hca_vport_gid_in *in,
+		     struct hw_query_hca_vport_gid_out *out)
+{
+	u32 index = hw_query_hca_vport_gid_in_get_gid_index(in);
+
+	if (index == ALL_ENTRIES) {
+		hw_query_hca_vport_gid_out_set_gids_num(out, entries->gids_num);
+		entries->refused++;
+		return entries->status;
+	}
+	memset(hw_gid_gid(&out->gid[0]), FIRST_GID_BYTE + index, sizeof(out->gid[0]));
+	return HW_COMMAND_STATUS_OK;
+}
+
+static u8 answer_pkey(struct single_entries *entries, const struct hw_query_hca_vport_pkey_in *in,
+		      struct hw_query_hca_vport_pkey_out *out)
+{
+	u32 index = hw_query_hca_vport_pkey_in_get_pkey_index(in);
+
+	if (index == ALL_ENTRIES) {
+		entries->refused++;
+		return entries->status;
+	}
+	hw_pkey_set_pkey(&out->pkey[0], FULL_MEMBER | index);
+	return HW_COMMAND_STATUS_OK;
+}
+
+static u8 answer_single_entries(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+				u32 out_length)
+{
+	if (hw_cmd_in_get_opcode(in) == HW_CMD_QUERY_HCA_VPORT_GID)
+		return answer_gid(hca->script_context, in, out);
+	return answer_pkey(hca->script_context, in, out);
+}
+
+static void expect_gids_one_by_one(struct kunit *test, struct single_entries *entries)
+{
+	struct scripted_hca *scripted = test->priv;
+	const unsigned int before = scripted->hca->commands;
+	struct hw_gid gids[GIDS];
+	unsigned int i;
+
+	scripted->hca->script = answer_single_entries;
+	scripted->hca->script_context = entries;
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
+	KUNIT_EXPECT_EQ(test, 1, entries->refused);
+	KUNIT_EXPECT_EQ(test, 1 + GIDS, scripted->hca->commands - before);
+	for (i = 0; i < ARRAY_SIZE(gids); i++)
+		KUNIT_EXPECT_EQ(test, FIRST_GID_BYTE + i,
+				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
+}
+
+static void query_vport_gid_table_refused_reads_one_by_one(struct kunit *test)
+{
+	struct single_entries entries = { .status = HW_COMMAND_STATUS_BAD_PARAMETER };
+
+	expect_gids_one_by_one(test, &entries);
+}
+
+static void query_vport_gid_table_of_other_length_reads_one_by_one(struct kunit *test)
+{
+	static const u32 lengths[] = { 0, 1, GIDS - 1, GIDS + 1 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct single_entries entries = { .gids_num = lengths[i] };
+
+		expect_gids_one_by_one(test, &entries);
+	}
+}
+
+static void query_vport_pkey_table_refused_reads_one_by_one(struct kunit *test)
+{
+	struct single_entries entries = { .status = HW_COMMAND_STATUS_BAD_PARAMETER };
+	struct scripted_hca *scripted = test->priv;
+	u16 pkeys[PKEYS];
+	unsigned int i;
+
+	scripted->hca->script = answer_single_entries;
+	scripted->hca->script_context = &entries;
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
+	KUNIT_EXPECT_EQ(test, 1, entries.refused);
+	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
+		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
+}
+
+/* A refusal of a single entry ends it; what a broken device answers no further is not asked. */
+static void query_vport_tables_refused_entry_returns_error(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_gid gids[GIDS];
-	unsigned int given;
+	u16 pkeys[PKEYS];
 
-	for (given = 0; given <= GIDS + 1; given++) {
-		hw_query_hca_vport_gid_out_set_gids_num(scripted->out, given);
-		KUNIT_EXPECT_EQ(test, given == GIDS ? 0 : -EBADMSG,
-				cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
-	}
+	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
+	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 4);
 }
 
 /* Two P_Keys share a dword. */
@@ -321,7 +416,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(port_query_failed_zeroes_output),
 	KUNIT_CASE(modify_hca_vport_passes_field_select),
 	KUNIT_CASE(query_vport_gid_table_takes_one_command),
-	KUNIT_CASE(query_vport_gid_wrong_count_returns_ebadmsg),
+	KUNIT_CASE(query_vport_gid_table_refused_reads_one_by_one),
+	KUNIT_CASE(query_vport_gid_table_of_other_length_reads_one_by_one),
+	KUNIT_CASE(query_vport_pkey_table_refused_reads_one_by_one),
+	KUNIT_CASE(query_vport_tables_refused_entry_returns_error),
 	KUNIT_CASE(query_vport_pkey_table_takes_one_command),
 	KUNIT_CASE(query_ptys_returns_width_and_speed),
 	KUNIT_CASE(query_pmtu_returns_mtus),

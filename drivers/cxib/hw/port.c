@@ -95,22 +95,24 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
-/**
- * cxib_cmd_query_vport_gid() - QUERY_HCA_VPORT_GID: reads the GID table of a port
- * @queue: command queue
- * @vport: vport number
- * @count: length of the table
- * @gids: output: @count GIDs
- *
- * Return: -EBADMSG when the output has another number of GIDs.
+/*
+ * Firmware that refuses the index of the whole table is asked for each entry instead, as public
+ * drivers do, so the refusal is not logged.
  */
-int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
-			     unsigned int count, struct hw_gid *gids)
+static bool is_whole_table(unsigned int index)
+{
+	return index == ALL_ENTRIES;
+}
+
+static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
+		      unsigned int count, struct hw_gid *gids)
 {
 	struct hw_query_hca_vport_gid_in in = {};
 	struct hw_query_hca_vport_gid_out *out;
-	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
-	unsigned int given;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.optional = is_whole_table(index), .no_log = is_whole_table(index),
+	};
 	int err;
 
 	out = cxib_command_alloc_out(&command, struct_size(out, gid, count));
@@ -118,34 +120,52 @@ int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vpor
 		return -ENOMEM;
 	hw_query_hca_vport_gid_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_GID);
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
-	hw_query_hca_vport_gid_in_set_gid_index(&in, ALL_ENTRIES);
+	hw_query_hca_vport_gid_in_set_gid_index(&in, index);
 	err = cxib_cmd_exec(queue, &command);
-	given = hw_query_hca_vport_gid_out_get_gids_num(out);
-	if (!err && given != count) {
-		dev_err_ratelimited(queue->dev,
-				    "query_hca_vport_gid: %u GIDs of port %u (expected %u)\n",
-				    given, vport, count);
-		err = -EBADMSG;
-	}
+	if (!err && is_whole_table(index) &&
+	    hw_query_hca_vport_gid_out_get_gids_num(out) != count)
+		err = -EREMOTEIO;
 	memcpy(gids, out->gid, count * sizeof(*gids));
 	kvfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
 
 /**
- * cxib_cmd_query_vport_pkey() - QUERY_HCA_VPORT_PKEY: reads the P_Key table of a port
+ * cxib_cmd_query_vport_gid() - QUERY_HCA_VPORT_GID: reads the GID table of a port
  * @queue: command queue
  * @vport: vport number
  * @count: length of the table
- * @pkeys: output: @count P_Keys
+ * @gids: output: @count GIDs
+ *
+ * One command; one for each GID if firmware refuses that, or returns another number of GIDs.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_cmd_exec().
  */
-int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
-			      unsigned int count, u16 *pkeys)
+int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
+			     unsigned int count, struct hw_gid *gids)
+{
+	int err = query_gids(queue, vport, ALL_ENTRIES, count, gids);
+	unsigned int i;
+
+	if (!cxib_command_is_refusal(err))
+		return err;
+	err = 0;
+	for (i = 0; i < count && !err; i++)
+		err = query_gids(queue, vport, i, 1, &gids[i]);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
+
+static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
+		       unsigned int count, u16 *pkeys)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
 	struct hw_query_hca_vport_pkey_out *out;
-	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.optional = is_whole_table(index), .no_log = is_whole_table(index),
+	};
 	unsigned int i;
 	int err;
 
@@ -154,11 +174,37 @@ int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vpo
 		return -ENOMEM;
 	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
 	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
-	hw_query_hca_vport_pkey_in_set_pkey_index(&in, ALL_ENTRIES);
+	hw_query_hca_vport_pkey_in_set_pkey_index(&in, index);
 	err = cxib_cmd_exec(queue, &command);
 	for (i = 0; i < count; i++)
 		pkeys[i] = hw_pkey_get_pkey(&out->pkey[i]);
 	kvfree(out);
+	return err;
+}
+
+/**
+ * cxib_cmd_query_vport_pkey() - QUERY_HCA_VPORT_PKEY: reads the P_Key table of a port
+ * @queue: command queue
+ * @vport: vport number
+ * @count: length of the table
+ * @pkeys: output: @count P_Keys
+ *
+ * One command; one for each P_Key if firmware refuses that.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_cmd_exec().
+ */
+int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
+			      unsigned int count, u16 *pkeys)
+{
+	int err = query_pkeys(queue, vport, ALL_ENTRIES, count, pkeys);
+	unsigned int i;
+
+	if (!cxib_command_is_refusal(err))
+		return err;
+	err = 0;
+	for (i = 0; i < count && !err; i++)
+		err = query_pkeys(queue, vport, i, 1, &pkeys[i]);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
