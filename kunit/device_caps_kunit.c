@@ -71,6 +71,40 @@ static void caps_configure_sets_wanted_values(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES + 1);
 }
 
+/* As mlx5_core does with dct in handle_hca_cap(). */
+static void caps_configure_enables_what_maximum_has(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_dct(fixture->hca->maximum, 1);
+	hw_cmd_hca_cap_set_drain_sigerr(fixture->hca->maximum, 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 1, hw_cmd_hca_cap_get_dct(fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, 1, hw_cmd_hca_cap_get_drain_sigerr(fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, 1, fixture->caps.dct);
+	KUNIT_EXPECT_EQ(test, 1, fixture->caps.drain_sigerr);
+}
+
+static void caps_configure_enables_nothing_beyond_maximum(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_dct(fixture->hca->maximum, 0);
+	hw_cmd_hca_cap_set_drain_sigerr(fixture->hca->maximum, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 0, fixture->caps.dct);
+	KUNIT_EXPECT_EQ(test, 0, fixture->caps.drain_sigerr);
+}
+
+/* The largest value of its 4 bits: firmware with max_num_eqs_24b has more EQs than 2^8. */
+static void caps_decode_accepts_any_number_of_eqs(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_log_max_eq(fixture->hca->current_caps, 15);
+	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
+}
+
 /* Whatever queue sizes the device reports. */
 static void caps_queue_sizes_limited_by_wqe_counter(struct kunit *test)
 {
@@ -360,7 +394,10 @@ static void caps_all_zeros_or_ones_returns_eopnotsupp(struct kunit *test)
 
 static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(caps_decode_stores_device_values),
+	KUNIT_CASE(caps_decode_accepts_any_number_of_eqs),
 	KUNIT_CASE(caps_configure_sets_wanted_values),
+	KUNIT_CASE(caps_configure_enables_what_maximum_has),
+	KUNIT_CASE(caps_configure_enables_nothing_beyond_maximum),
 	KUNIT_CASE(caps_queue_sizes_limited_by_wqe_counter),
 	KUNIT_CASE(caps_max_num_eqs_24b_overrides_max_num_eqs),
 	KUNIT_CASE(caps_optional_type_refused_continues),

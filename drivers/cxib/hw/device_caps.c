@@ -70,7 +70,7 @@ static const struct capability general[] = {
 	SIZE(log_max_srq_sz),
 	OBJECTS(log_max_cq, 8),
 	CAPABILITY_IN(log_max_cq_sz, 6, 24, "CQ indices have 24 bits"),
-	CAPABILITY_IN(log_max_eq, 2, 8, "at least three EQs needed"),
+	CAPABILITY_IN(log_max_eq, 2, 15, "at least three EQs needed"),
 	CAPABILITY_IN(log_max_eq_sz, 10, 24, "EQs have 1024 entries"),
 	OBJECTS(log_max_mkey, 8),
 	CAPABILITY(log_max_mrw_sz),
@@ -237,6 +237,9 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
  * The device allocates UAR pages by host page, since a process that maps one must not reach the
  * doorbells of another. With uar_4k, which mlx5_core sets on hosts with larger pages too, a UAR
  * index counts 4 KiB; without it, host pages.
+ *
+ * DC and the stop on a signature error may be off until a driver asks for them: mlx5_core sets dct,
+ * and some releases of it drain_sigerr, where the maximum has them.
  */
 void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum,
 			     unsigned int log_host_page)
@@ -245,6 +248,8 @@ void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hc
 
 	hw_cmd_hca_cap_set_log_max_qp(page, log_qp);
 	hw_cmd_hca_cap_set_cmdif_checksum(page, 0);
+	hw_cmd_hca_cap_set_dct(page, hw_cmd_hca_cap_get_dct(maximum));
+	hw_cmd_hca_cap_set_drain_sigerr(page, hw_cmd_hca_cap_get_drain_sigerr(maximum));
 	if (log_host_page > CXIB_LOG_UAR_SIZE)
 		hw_cmd_hca_cap_set_uar_4k(page, hw_cmd_hca_cap_get_uar_4k(maximum));
 	hw_cmd_hca_cap_set_log_uar_page_sz(page, log_host_page - CXIB_LOG_UAR_SIZE);

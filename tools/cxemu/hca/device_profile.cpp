@@ -80,7 +80,7 @@ constexpr std::array general{
     fixed("uc", 1, trace_2016),
     fixed("ud", 1, trace_2016),
     fixed("xrc", 1, trace_2016),
-    fixed("dct", 1, connectx5_16_23),
+    settable("dct", 1, 0, connectx5_16_23), // mlx5_core sets it, so it may be off until then
     fixed("dc_req_scat_data_cqe", 1, assumed),
     fixed("log_max_ra_req_dc", 4, trace_2016),
     fixed("log_max_ra_res_dc", 4, trace_2016),

@@ -31,6 +31,7 @@ hca::HcaSettings Bench::default_settings() {
     settings.profile = hca::find_profile("connectx5");
     for (const char* const field : {"log_max_dci_stream_channels", "log_max_dci_errored_streams"})
         settings.overrides.emplace_back(field, 4);
+    settings.overrides.emplace_back("dct", 1); // as after a SET_HCA_CAP
     return settings;
 }
 
