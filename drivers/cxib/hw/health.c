@@ -16,8 +16,6 @@
 
 #define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
 
-/* The NIC interface mode, of which hw_initial_seg has the highest bit apart. */
-
 static u32 read_health_word(struct cxib_health *health, u32 offset)
 {
 	return cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + offset);
