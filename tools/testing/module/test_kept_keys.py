@@ -82,8 +82,8 @@ class KeptKeys(unittest.TestCase):
         return self.device.reregister(self.region, flags, **changes)
 
     def make_fail(self, fault: str, times: int = 1) -> None:
-        """The next completions: in this test only regions have any."""
-        control("fault", f"cqe type=REQ nth=1 times={times} {fault} @hca0")
+        """The next changes of memory keys by requests of the driver."""
+        control("fault", f"cqe wqe=UMR nth=1 times={times} {fault} @hca0")
 
     def pinned(self) -> int:
         return pinned_kib() - self.pinned_before

@@ -99,7 +99,7 @@ class Advice(PagedRegionTest):
             self.addCleanup(device.close)
             device.make_basics()
             _, key = device.register_region(memory.address, mmap.PAGESIZE, memory.address, PAGED)
-        control("fault", f"cqe type=REQ nth=1 drop @hca{number}")
+        control("fault", f"cqe wqe=UMR nth=1 drop @hca{number}")
         thread = threading.Thread(target=advise, args=(device, key))
         thread.start()
         until(lambda: not thread.is_alive() or calls >= QUEUED_MAX and sleeps_in_kernel(thread.native_id or 0),
