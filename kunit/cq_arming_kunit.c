@@ -520,8 +520,8 @@ static void claim_count_saturates(struct kunit *test)
 {
 	struct cxib_claim claim = { .count = ATOMIC_INIT(INT_MAX) };
 
-	cxib_claim_set(&claim, CXIB_CLAIM_COUNTED);
-	KUNIT_EXPECT_TRUE(test, cxib_claim_take(&claim));
+	cxib_claim_add(&claim);
+	KUNIT_EXPECT_TRUE(test, cxib_claim_take_one(&claim));
 	KUNIT_EXPECT_EQ(test, INT_MAX - 1, atomic_read(&claim.count));
 }
 

@@ -175,7 +175,7 @@ static int arm_step(struct world *w, struct poller *poller)
 			poller->owns = false;
 			return 0;
 		}
-		cxib_claim_set(&w->claim, CXIB_CLAIM_SINGLE);
+		cxib_claim_set(&w->claim);
 		w->outstanding = min(w->outstanding + 1, 3);
 		poller->owns = false;
 		break;
@@ -239,7 +239,7 @@ static bool flush(struct world *w)
 			return false;
 		touch(w);
 		w->flush = FLUSH_IDLE;
-		if (available(w) > w->consumed && cxib_claim_take_all(&w->claim))
+		if (available(w) > w->consumed && cxib_claim_take(&w->claim))
 			w->flush = FLUSH_CLAIMED;
 		return true;
 	default:

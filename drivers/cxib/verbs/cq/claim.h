@@ -16,15 +16,6 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 
-/* The poller arms: a second arming adds nothing to the first. */
-#define CXIB_CLAIM_SINGLE	1
-
-/*
- * A ULP with a comp_handler of its own may arm again while armed, from several threads, and
- * wait after each: the device may raise an event for each arming, and each is delivered.
- */
-#define CXIB_CLAIM_COUNTED	INT_MAX
-
 /**
  * struct cxib_claim - armings of a CQ and their events
  * @count: armings whose event has not been delivered
@@ -40,18 +31,31 @@ struct cxib_claim {
 };
 
 /**
- * cxib_claim_set() - set a claim, before cxib_claim_name() and the doorbell
- * @claim: of the CQ
- * @max: %CXIB_CLAIM_SINGLE or %CXIB_CLAIM_COUNTED
+ * cxib_claim_set() - set the claim, before cxib_claim_name() and the doorbell
+ * @claim: of a CQ of ib_alloc_cq(), whose poller arms: a second arming adds nothing to the first
  *
- * The device ignores an arming with the arm_sn of its last event. The addition is a full
+ * The device ignores an arming with the arm_sn of its last event. The exchange is a full
  * barrier that pairs with the one in cxib_claim_count_event(): either the caller reads the
- * arm_sn after that event, or that event finds this claim. Without the addition, at @max,
- * the event that takes one of the claims is delivered after this call has begun.
+ * arm_sn after that event, or that event finds this claim.
  */
-static inline void cxib_claim_set(struct cxib_claim *claim, int max)
+static inline void cxib_claim_set(struct cxib_claim *claim)
 {
-	atomic_add_unless(&claim->count, 1, max);
+	atomic_xchg(&claim->count, 1);
+}
+
+/**
+ * cxib_claim_add() - add a claim, before cxib_claim_name() and the doorbell
+ * @claim: of a CQ whose ULP has its own comp_handler
+ *
+ * Such a ULP may arm again while armed, from several threads, and wait after each: the device
+ * may raise an event for each arming, and each is delivered.
+ *
+ * A full barrier as in cxib_claim_set() where it adds. It does not at INT_MAX claims, where the
+ * event that takes one of them is delivered after this call has begun.
+ */
+static inline void cxib_claim_add(struct cxib_claim *claim)
+{
+	atomic_add_unless(&claim->count, 1, INT_MAX);
 }
 
 /**
@@ -84,32 +88,37 @@ static inline void cxib_claim_count_event(struct cxib_claim *claim)
 	if (!(atomic_read(&claim->arm_sn) & 1))
 		return;
 	atomic_inc(&claim->arm_sn);
-	/* Pairs with cxib_claim_set(); cxib_claim_take() is no barrier where it fails. */
+	/*
+	 * Pairs with cxib_claim_set() and cxib_claim_add(); cxib_claim_take_one() is no barrier
+	 * where it fails.
+	 */
 	smp_mb__after_atomic();
 }
 
 /**
- * cxib_claim_take() - take a claim
+ * cxib_claim_take() - take every claim, for an event that is delivered once for all armings
  * @claim: of the CQ
  *
- * A full barrier on success: what the caller of cxib_claim_set() did before is visible.
+ * A full barrier: what the caller of cxib_claim_set() did before is visible.
  *
  * Return: true if there was one; then the caller must deliver the event, or poll.
  */
 static inline bool cxib_claim_take(struct cxib_claim *claim)
 {
-	return atomic_dec_if_positive(&claim->count) >= 0;
+	return atomic_xchg(&claim->count, 0);
 }
 
 /**
- * cxib_claim_take_all() - take every claim, for an event that is delivered once for all armings
- * @claim: of the CQ
+ * cxib_claim_take_one() - take one of the claims
+ * @claim: of a CQ whose ULP has its own comp_handler
  *
- * Return: true if there was one; then the caller must deliver the event, or poll.
+ * A full barrier on success: what the caller of cxib_claim_add() did before is visible.
+ *
+ * Return: true if there was one; then the caller must deliver the event.
  */
-static inline bool cxib_claim_take_all(struct cxib_claim *claim)
+static inline bool cxib_claim_take_one(struct cxib_claim *claim)
 {
-	return atomic_xchg(&claim->count, 0);
+	return atomic_dec_if_positive(&claim->count) >= 0;
 }
 
 #endif

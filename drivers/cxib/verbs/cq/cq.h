@@ -95,12 +95,6 @@ static inline bool cxib_cq_is_core_polled(const struct cxib_cq *cq)
 	return cq->ib.wc;
 }
 
-/* The ULP arms and polls it, and has its own comp_handler. */
-static inline bool cxib_cq_has_own_handler(const struct cxib_cq *cq)
-{
-	return !cq->is_user && !cxib_cq_is_core_polled(cq);
-}
-
 /* cq.c */
 int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
 int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params);

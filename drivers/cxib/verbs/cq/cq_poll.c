@@ -767,7 +767,7 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	/* The ring of a user CQ has no kernel address, and its doorbell record is user space's. */
-	due = !cq->is_user && has_completions(cq) && cxib_claim_take_all(&cq->claim);
+	due = !cq->is_user && has_completions(cq) && cxib_claim_take(&cq->claim);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
@@ -855,8 +855,10 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		spin_unlock_irqrestore(&cq->lock, irq_flags);
 		return 0;
 	}
-	cxib_claim_set(&cq->claim, cxib_cq_is_core_polled(cq) ? CXIB_CLAIM_SINGLE :
-								CXIB_CLAIM_COUNTED);
+	if (cxib_cq_is_core_polled(cq))
+		cxib_claim_set(&cq->claim);
+	else
+		cxib_claim_add(&cq->claim);
 	cq->arm_command = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 			  HW_CQ_ARM_COMMAND_REQ_NOT_SOL : HW_CQ_ARM_COMMAND_REQ_NOT;
 	arm(to_ibdev(ib->device), cq);
