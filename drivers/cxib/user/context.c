@@ -133,7 +133,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
 	mutex_init(&context->registrations_lock);
-	xa_init(&context->registrations);
+	xa_init_flags(&context->registrations, XA_FLAGS_ACCOUNT);
 	if (!(request.lib_caps & MLX5_LIB_CAP_DYN_UAR))
 		err = cxib_bfregs_create(context, request.total_num_bfregs,
 					 request.num_low_latency_bfregs);
