@@ -249,6 +249,7 @@ constexpr std::array atomic_2016{
 constexpr std::array since_connectx5{
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
+    fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
     fixed("tag_matching", 1, connectx6_20_37),
     fixed("rndv_offload_rc", 1, connectx6_20_37),
     fixed("log_tag_matching_list_sz", 7, connectx6_20_37),
@@ -264,6 +265,7 @@ constexpr std::array since_connectx5{
 constexpr std::array since_connectx6{
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
+    fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
     fixed("tag_matching", 1, connectx6_20_37),
     fixed("rndv_offload_rc", 1, connectx6_20_37),
     fixed("log_tag_matching_list_sz", 7, connectx6_20_37),
@@ -282,6 +284,7 @@ constexpr std::array since_connectx6{
 constexpr std::array since_connectx7{
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
+    fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
     fixed("tag_matching", 1, connectx6_20_37),
     fixed("rndv_offload_rc", 1, connectx6_20_37),
     fixed("log_tag_matching_list_sz", 7, connectx6_20_37),

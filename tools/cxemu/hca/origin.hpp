@@ -48,11 +48,15 @@ inline constexpr Origin connectx7_28_40{
     "devinfo-28.40", "ConnectX-7, 28.40.1000",
     "notes on InfiniBand with board MT_0000000834: ibv_devinfo and ibstat, in InfiniBand mode"};
 
+inline constexpr Origin mlx5ctl{
+    "mlx5ctl", "ConnectX, not named, Ethernet",
+    "github.com/saeedtx/mlx5ctl, README.md: all capability pages, read by the program"};
+
 /// All, in the order of their cards.
 inline constexpr std::array all{
     &assumed,         &interface_header,  &library,         &trace_2016,      &connectx4_12_18,
     &connectx4_12_20, &connectx4_12_28,   &connectx5_16_23, &connectx5_16_31, &connectx6_20_29,
-    &connectx6_20_37, &connectx6dx_22_36, &connectx7_28_40};
+    &connectx6_20_37, &connectx6dx_22_36, &connectx7_28_40, &mlx5ctl};
 
 } // namespace origins
 
