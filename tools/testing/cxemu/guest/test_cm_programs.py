@@ -42,6 +42,10 @@ class TwoMachines(unittest.TestCase):
         identifiers = rdma.run("ip", "netns", "exec", self.namespace, "rdma", "resource", "show", "cm_id")
         return any("state LISTEN" in line and f":{number} " in f"{line} " for line in identifiers.splitlines())
 
+    def takes_datagrams(self, number: int) -> bool:
+        """Whether a process has a UDP socket at the port."""
+        return f":{number} " in rdma.run("ip", "netns", "exec", self.namespace, "ss", "-uln")
+
     def exchange(self, server: list[str | int], client: list[str | int], lasting: bool = False) -> tuple[str, str]:
         """Runs a server and its client, both with "-p" and a port; returns what both printed.
 
@@ -83,6 +87,18 @@ class Examples(TwoMachines):
     def test_riostream_data_verified(self) -> None:
         common = ["riostream", "-T", "v", "-S", 65536, "-C", ROUNDS, "-I", 1]
         self.exchange([*common, "-b", SERVER], [*common, "-s", SERVER])
+
+    def test_udpong_messages_echoed(self) -> None:
+        """The server takes UDP datagrams of peers that want to meet, has no listening identifier, and never ends."""
+        for mode in ("b", "n", "a"):
+            with self.subTest(mode):
+                number = next(NUMBERS)
+                common = ["udpong", "-T", "e", "-T", mode, "-C", ROUNDS, "-S", 64, "-p", number]
+                with rdma.background("ip", "netns", "exec", self.namespace, *common, "-b", SERVER) as child:
+                    rdma.until(lambda at=number, of=child: self.takes_datagrams(at) or of.poll() is not None,
+                               "udpong takes datagrams")
+                    output = rdma.run_client(*common, "-s", SERVER, timeout=PATIENCE)
+                self.assertRegex(output, rf"(?m)^custom +64 +{2 * ROUNDS} ")
 
     def test_cmtime_many_connections_succeed(self) -> None:
         _, output = self.exchange(["cmtime", "-b", SERVER, "-c", 50], ["cmtime", "-s", SERVER, "-c", 50], lasting=True)
