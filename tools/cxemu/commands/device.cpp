@@ -50,23 +50,9 @@ CommandResult query_hca_cap(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// The input with a whole page. What software does not know, and leaves out at its end, stays as it
-/// is: nothing public says more, and drivers that send less need it.
-std::array<std::byte, hwtab::set_hca_cap_in.size> whole_input(const CommandContext& context,
-                                                              CapabilityPage page) {
-    constexpr std::size_t at =
-        hwtab::locate(hwtab::set_hca_cap_in, "capability").offset / hwtab::bits_per_byte;
-    std::array<std::byte, hwtab::set_hca_cap_in.size> whole{};
-    std::ranges::copy(context.hca.capabilities().bytes(page, false), whole.begin() + at);
-    std::ranges::copy(context.input.first(std::min(context.input.size(), whole.size())),
-                      whole.begin());
-    return whole;
-}
-
 CommandResult set_hca_cap(CommandContext& context) {
     const auto page = static_cast<CapabilityPage>(context.op_mod >> 1U);
-    const auto input = whole_input(context, page);
-    const hwtab::View<hwtab::set_hca_cap_in, const std::byte> in{std::span(input)};
+    const auto in = context.in<hwtab::set_hca_cap_in>();
     if (in.get<"other_function">() != 0 || in.get<"ec_vf_function">() != 0)
         return other_function(context, in.get<"function_id">());
     if ((context.op_mod & 1U) != 0)

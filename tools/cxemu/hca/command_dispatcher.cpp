@@ -118,11 +118,19 @@ std::size_t CommandDispatcher::output_size(std::span<const std::byte> header,
 
 void CommandDispatcher::complete_input(std::vector<std::byte>& input) const {
     const CommandEntry* entry = table_.find(opcode_of(input));
-    // What SET_HCA_CAP leaves out is not zero.
-    if (entry == nullptr || entry->command == &hwtab::cmd_set_hca_cap ||
-        input.size() < shortest_length(*entry))
+    const std::size_t sent = input.size();
+    if (entry == nullptr || sent < shortest_length(*entry) || sent >= entry->command->input->size)
         return;
-    input.resize(std::max<std::size_t>(input.size(), entry->command->input->size));
+    input.resize(entry->command->input->size);
+    if (entry->command != &hwtab::cmd_set_hca_cap)
+        return;
+    // Capabilities that software does not know stay as they are: nothing public says more, and
+    // drivers that send less need it.
+    const auto op_mod = hwtab::ConstView<shortest_input>{input}.get<"op_mod">();
+    const auto page = hca_.capabilities().bytes(static_cast<CapabilityPage>(op_mod >> 1U), false);
+    const std::size_t known = sent - offset_of(hwtab::set_hca_cap_in, "capability");
+    if (known < page.size())
+        std::ranges::copy(page.subspan(known), input.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
 CommandResult CommandDispatcher::run(CommandContext& context) {

@@ -176,6 +176,24 @@ TEST_F(DeviceCommandsTest, SetHcaCapFirstBytesLeaveRest) {
     EXPECT_EQ(host.execute(input, 16).status, CommandStatus::bad_input_length);
 }
 
+TEST_F(DeviceCommandsTest, ReservedBitsOfFirstCapabilitiesReported) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const CommandCompletion current = host.execute<hwtab::cmd_query_hca_cap>(1);
+    auto input = make_input(hwtab::cmd_set_hca_cap.opcode, 0x10 + 0x100);
+    const std::span page = std::span(input).subspan(0x10);
+    std::ranges::copy(
+        current.view<hwtab::query_hca_cap_out>().bytes<"capability">().first(page.size()),
+        page.begin());
+    EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok);
+    EXPECT_EQ(host.checker.counted(rules::reserved_bits_set), 0U);
+    const auto reserved =
+        std::ranges::find_if(hwtab::cmd_hca_cap.fields, &hwtab::Field::is_reserved);
+    ASSERT_LT(reserved->offset, page.size_bytes() * 8);
+    hwtab::write_bits(page.data(), reserved->offset, 1, 1);
+    host.execute(input, 16);
+    EXPECT_EQ(host.checker.counted(rules::reserved_bits_set), 1U);
+}
+
 TEST_F(DeviceCommandsTest, SetHcaCapLimitsNumbers) {
     host.execute<hwtab::cmd_enable_hca>();
     ASSERT_EQ(set_capability("log_max_pd", 2).status, CommandStatus::ok);
