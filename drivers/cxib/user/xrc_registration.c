@@ -170,9 +170,8 @@ static int destroy_registration(struct ib_uobject *uobject, enum rdma_remove_rea
 }
 
 /*
- * The RDMA core has called destroy_registration() already. With a handler of the driver, the
- * method fails with -EIO after the device is gone, as the others do; with the default one it
- * would not find the handle.
+ * The RDMA core has called destroy_registration() already. Its macro for methods that only destroy
+ * takes no attributes beside the handle.
  */
 static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_UNREGISTER)(struct uverbs_attr_bundle *attrs)
 {
