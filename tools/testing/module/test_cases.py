@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs of cases/, each of which uses verbs as public reports tell that programs do, and says whether it was served."""
 
+import contextlib
+import os
 import pathlib
+import signal
 import subprocess
+import tempfile
 import unittest
 
 from control import control
@@ -13,9 +17,17 @@ PATIENCE = 5400  # seconds; only ends a program that has failed anyway
 
 class Programs(unittest.TestCase):
     def check(self, name: str, *arguments: str) -> None:
-        done = subprocess.run([PROGRAMS / name, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                              timeout=PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output, \
+                subprocess.Popen([PROGRAMS / name, *arguments], stdout=output, stderr=subprocess.STDOUT,
+                                 start_new_session=True) as program:
+            try:
+                program.wait(PATIENCE)
+            finally:
+                # Processes that a failed program leaves keep its objects, and would keep a pipe open.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(program.pid, signal.SIGKILL)
+            output.seek(0)
+            self.assertEqual(program.returncode, 0, output.read())
 
 
 class Cases(Programs):
