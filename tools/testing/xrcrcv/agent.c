@@ -684,36 +684,50 @@ static void do_race(void)
 	ok("%d %s", succeeded, error ? strerrorname_np(error) : "0");
 }
 
+static struct {
+	struct ibv_xrcd *domain;
+	pthread_t thread;
+	atomic_bool is_closed;
+} closing;
+
 /* Closing is refused, too, while a call uses the domain. */
-static void *close_in_thread(void *is_closed)
+static void *close_in_thread(void *unused)
 {
 	int error;
 
+	(void)unused;
 	do {
-		error = close_domain(device->domains[number(1)]);
+		error = close_domain(closing.domain);
 	} while (error == EBUSY);
-	atomic_store((atomic_bool *)is_closed, true);
+	atomic_store(&closing.is_closed, true);
 	return (void *)(intptr_t)error;
 }
 
 /*
  * closing DOMAIN QPN: registers while a thread closes the domain; returns the first result that is another one than that
- * of a domain which is open, EINVAL for a number that no QP has. The domain has to take its time: after it is closed
- * nothing may be called with it.
+ * of a domain which is open, EINVAL for a number that no QP has. The device must not answer before that: after the
+ * domain is closed nothing may be called with it.
  */
 static void do_closing(void)
 {
-	atomic_bool is_closed = false;
-	pthread_t thread;
-	void *closed;
 	int error;
 
-	pthread_create(&thread, NULL, close_in_thread, &is_closed);
+	closing.domain = device->domains[number(1)];
+	atomic_store(&closing.is_closed, false);
+	pthread_create(&closing.thread, NULL, close_in_thread, NULL);
 	do {
-		error = reg(device->domains[number(1)], number(2));
-	} while (error == EINVAL && !atomic_load(&is_closed));
-	pthread_join(thread, &closed);
-	ok("%s %d", strerrorname_np(error), (int)(intptr_t)closed);
+		error = reg(closing.domain, number(2));
+	} while (error == EINVAL && !atomic_load(&closing.is_closed));
+	ok("%s", strerrorname_np(error));
+}
+
+/* closed: waits for the thread of closing; returns its result. */
+static void do_closed(void)
+{
+	void *closed;
+
+	pthread_join(closing.thread, &closed);
+	ok("%d", (int)(intptr_t)closed);
 }
 
 /* join-group DIRECTORY: of the control groups. */
@@ -741,7 +755,7 @@ static const struct command {
 	{ "rc-qp", do_rc_qp }, { "sender", do_sender }, { "connect", do_connect }, { "send", do_send },
 	{ "write", do_write }, { "receive", do_receive }, { "event", do_event }, { "fork", do_fork },
 	{ "close-device", do_close_device }, { "replace-events", do_replace_events }, { "capability", do_capability },
-	{ "race", do_race }, { "closing", do_closing }, { "join-group", do_join_group },
+	{ "race", do_race }, { "closing", do_closing }, { "closed", do_closed }, { "join-group", do_join_group },
 };
 
 static void obey(char *line)

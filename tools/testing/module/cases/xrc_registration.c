@@ -894,7 +894,10 @@ static void *close_domain(void *domain)
 	return (void *)(intptr_t)err;
 }
 
-/* The device takes its time to close the domain. A QP 0 is in none: the result is another one as long as it is closed. */
+/*
+ * The device answers behind the line BUSY, not before. A QP 0 is in no domain: the result is another one as long as
+ * the domain is being closed.
+ */
 static void closing(void)
 {
 	struct ibv_context *context = open_device(1);
@@ -911,6 +914,8 @@ static void closing(void)
 	} while (err == EINVAL && now() < end);
 	REFUSED(err, EBUSY);
 	REFUSED(find_qp(context->cmd_fd, handle, 0, &(uint32_t){ 0 }), EBUSY);
+	puts("BUSY");
+	fflush(stdout);
 	pthread_join(thread, &closed);
 	REFUSED((int)(intptr_t)closed, 0);
 	REFUSED(register_qp(context->cmd_fd, handle, 0, context->async_fd), ENOENT);
