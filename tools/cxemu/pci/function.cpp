@@ -192,10 +192,13 @@ void Function::remove() {
     reset(ResetCause::bus);
 }
 
-void Function::insert() {
+bool Function::insert() {
+    if (!removed_)
+        return false;
     log_->info("inserted");
     removed_ = false;
     reset(ResetCause::client_gone);
+    return true;
 }
 
 void Function::client_gone() {

@@ -39,8 +39,8 @@ public:
     /// Surprise removal: no access completes, and no DMA is done, until insert() or until the
     /// client disconnects.
     void remove();
-    /// Ends a removal; the device is cold.
-    void insert();
+    /// Ends a removal; the device is cold. \return whether it was removed; else nothing changes
+    bool insert();
 
     [[nodiscard]] const ConfigSpace& config() const { return config_space_; }
     [[nodiscard]] const FunctionStatistics& statistics() const { return statistics_; }

@@ -125,6 +125,11 @@ void Adapter::remove(EventLoop::Duration time) {
         insertion_.start(time);
 }
 
+bool Adapter::insert() {
+    insertion_.stop();
+    return function_.insert();
+}
+
 nlohmann::json Adapter::statistics() const {
     nlohmann::json result = hca_.statistics();
     const auto& function = function_.statistics();

@@ -54,6 +54,8 @@ public:
 
     /// Surprise removal. \param time until the device returns; zero: until the next client connects
     void remove(EventLoop::Duration time);
+    /// Ends a removal before its time. \return whether the device was removed
+    bool insert();
 
     /// The HCA's statistics, and those of the PCI function and its session.
     [[nodiscard]] nlohmann::json statistics() const;

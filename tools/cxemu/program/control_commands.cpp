@@ -126,6 +126,8 @@ ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters
         [](Adapter& adapter, Arguments) {
             return adapter.hca().command_queue().complete_dropped();
         });
+    add("insert", "puts the HCA back that a fault has removed; says whether it was removed",
+        [](Adapter& adapter, Arguments) { return adapter.insert(); });
     add("link", "down | up: takes the cables of the HCA out, or puts them in",
         [this](Adapter& adapter, Arguments arguments) {
             return run_link(fabric_, adapter, arguments);

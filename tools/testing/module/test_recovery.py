@@ -130,10 +130,17 @@ class Recovery(RecoveryTest):
         self.put_under_load()
         self.test_device_absent_recovered()
 
-    def test_device_absent_recovered(self) -> None:
-        trouble("fault", "surprise-removal for=15s")
+    def remove(self) -> None:
+        """Until the control command insert."""
+        trouble("fault", "surprise-removal")
+        self.addCleanup(control, "insert")
         self.addCleanup(control, "faults", "clear")
+
+    def test_device_absent_recovered(self) -> None:
+        self.remove()
         until(lambda: "fatal error: PCI reads return all ones" in self.new_messages(), "its absence is noticed")
+        until(lambda: "device lost: waiting" in self.new_messages(), "it is waited for")
+        control("insert")
         until(lambda: "the device has recovered" in self.new_messages(), "it is started when it is there again")
         until(self.is_active, "the port is active again")
         until(lambda: self.reporter()["state"] == "healthy", "devlink shows it")
@@ -142,12 +149,12 @@ class Recovery(RecoveryTest):
         return (self.hca / "config").read_bytes()[:2] != b"\xff\xff"
 
     def test_device_absent_unbound(self) -> None:
-        trouble("fault", "surprise-removal for=30s")
-        self.addCleanup(control, "faults", "clear")
+        self.remove()
         until(lambda: "device lost: waiting" in self.new_messages(), "its absence is noticed")
         guest.unbind(self.hca)
         self.assertFalse(self.is_there())
         self.assertNotIn("not ready", self.new_messages())  # the kernel did not wait for the end of a reset
+        control("insert")
         until(self.is_there, "the device is there again")
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")

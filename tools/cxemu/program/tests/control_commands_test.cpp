@@ -137,6 +137,14 @@ TEST_F(ControlCommandsTest, LinkCommandUnplugsAndPlugs) {
     EXPECT_THAT(error("link"), HasSubstr("down or up"));
 }
 
+TEST_F(ControlCommandsTest, InsertEndsRemoval) {
+    EXPECT_EQ(ok("insert @hca0")["hca0"], false) << "it is there";
+    adapters[0]->remove(EventLoop::Duration::zero());
+    EXPECT_EQ(ok("insert @hca1")["hca1"], false) << "the other one";
+    EXPECT_EQ(ok("insert @hca0")["hca0"], true);
+    EXPECT_EQ(ok("insert @hca0")["hca0"], false) << "it is there again";
+}
+
 TEST_F(ControlCommandsTest, FaultAddsRuleAndFaultsCountsUses) {
     EXPECT_EQ(ok("fault command NOP nth=2 status=BAD_PARAMETER @hca1")["rules"].size(), 1U);
     faults.on_command("hca1", 0x80d);

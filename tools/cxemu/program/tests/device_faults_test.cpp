@@ -111,6 +111,24 @@ TEST_F(DeviceFaultsTest, ReinsertedDeviceIsCold) {
     EXPECT_EQ(adapters[0]->hca().objects().count(), 0U);
 }
 
+TEST_F(DeviceFaultsTest, InsertedDeviceIsCold) {
+    EXPECT_NE(adapters[0]->hca().objects().count(), 0U);
+    adapters[0]->remove(EventLoop::Duration::zero());
+    EXPECT_EQ(machine.read32(initializing), all_ones);
+    EXPECT_TRUE(adapters[0]->insert());
+    machine.write_config16(pci::reg::command, memory_and_bus_master);
+    EXPECT_EQ(syndrome(), 0U);
+    EXPECT_EQ(adapters[0]->hca().objects().count(), 0U);
+}
+
+TEST_F(DeviceFaultsTest, TimeOfEndedRemovalDoesNotEndNextOne) {
+    adapters[0]->remove(std::chrono::milliseconds(50));
+    adapters[0]->insert();
+    adapters[0]->remove(EventLoop::Duration::zero());
+    wait(200);
+    EXPECT_EQ(machine.read32(initializing), all_ones);
+}
+
 TEST_F(DeviceFaultsTest, UnrequestedResetDropsAllObjects) {
     EXPECT_NE(adapters[0]->hca().objects().count(), 0U);
     add("flr after=1ms @hca0");
