@@ -108,7 +108,7 @@ CommandResult create_cq(CommandContext& context) {
     auto uar = refer_to<Uar>(context, fields.get<"uar_page">());
     if (!uar)
         return uar.error();
-    auto events = refer_to<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());
+    auto events = refer_to_shared<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());
     if (!events)
         return events.error();
     auto ring =
@@ -226,7 +226,7 @@ CommandResult modify(CommandContext& context, CompletionQueue& queue) {
         return checked;
     Reference<EventQueue> events;
     if ((selection & hwtab::value<hwtab::cq_modify_field_select, "c_eqn">) != 0) {
-        auto found = refer_to<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());
+        auto found = refer_to_shared<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());
         if (!found)
             return found.error();
         events = *std::move(found);

@@ -56,7 +56,7 @@ CommandResult find_resources(CommandContext& context, Dctc fields, QueuePairReso
     const auto set = static_cast<std::uint32_t>(fields.get<"counter_set_id">());
     if (set == 0)
         return CommandResult::ok();
-    const auto counters = context.find<QueueCounterSet>(set);
+    const auto counters = context.find_shared<QueueCounterSet>(set);
     if (!counters)
         return counters.error();
     found.counters = std::static_pointer_cast<QueueCounterSet>((*counters)->shared_from_this());

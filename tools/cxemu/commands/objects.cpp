@@ -39,7 +39,7 @@ CommandResult deallocate(CommandContext& context) {
 CommandResult dealloc_uar(CommandContext& context) {
     const auto in = context.in<hwtab::dealloc_uar_in>();
     const auto number = static_cast<std::uint32_t>(in.get<"uar">());
-    if (context.uid == kernel_uid)
+    if (context.is_by_kernel())
         return context.destroy<Uar>(number);
     const auto released = context.objects().of<Uar>().release(number, context.uid);
     return released ? CommandResult::ok() : context.refuse(released.error(), Uar::kind, number);
@@ -92,7 +92,7 @@ CommandResult create_umem(CommandContext& context) {
     const auto in = context.in<hwtab::create_umem_in>();
     const hwtab::ConstView<hwtab::umem> umem{context.input.subspan(
         hwtab::locate(hwtab::create_umem_in, "umem").offset / hwtab::bits_per_byte)};
-    if (context.uid == kernel_uid && context.hca.capabilities().current<"umem_uid_0">() == 0)
+    if (context.is_by_kernel() && context.hca.capabilities().current<"umem_uid_0">() == 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                             "the capability umem_uid_0 is 0");
     if (umem.get<"ats">() != 0)

@@ -287,7 +287,7 @@ find_counters(CommandContext& context, Qpc fields) {
     const auto number = static_cast<std::uint32_t>(fields.get<"counter_set_id">());
     if (number == 0)
         return nullptr;
-    const auto found = context.find<QueueCounterSet>(number);
+    const auto found = context.find_shared<QueueCounterSet>(number);
     if (!found)
         return std::unexpected(found.error());
     return std::static_pointer_cast<QueueCounterSet>((*found)->shared_from_this());

@@ -27,6 +27,17 @@ std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContex
     return hca::Reference<T>(**found);
 }
 
+/// The same for an object that the kernel has to share with user contexts: public drivers create
+/// EQs and counter sets with uid 0xffff on devices that have user contexts.
+template <hca::NumberedObject T>
+std::expected<hca::Reference<T>, hca::CommandResult> refer_to_shared(hca::CommandContext& context,
+                                                                     std::uint64_t number) {
+    const auto found = context.find_shared<T>(static_cast<std::uint32_t>(number));
+    if (!found)
+        return std::unexpected(found.error());
+    return hca::Reference<T>(**found);
+}
+
 /// Stores \p found in \p place. \return its failure, or ok
 template <class T>
 hca::CommandResult store(std::expected<hca::Reference<T>, hca::CommandResult> found,

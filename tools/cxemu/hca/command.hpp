@@ -88,10 +88,13 @@ struct CommandContext {
     /// Zeroed; at least as long as the table's output layout, and as the requested length. Status
     /// and syndrome are filled in afterwards.
     std::span<std::byte> output;
-    std::uint16_t uid = 0; ///< user context of the command; 0 is the kernel
+    std::uint16_t uid = 0; ///< user context of the command; 0 or shared_uid: the kernel
     std::uint16_t op_mod = 0;
     std::uint32_t output_length = 0; ///< requested bytes; the rest is cut off
     bool output_is_false = false;    ///< a fault plan corrupts the output
+
+    /// Whether the kernel has issued the command, not a user context.
+    [[nodiscard]] bool is_by_kernel() const { return uid == kernel_uid || uid == shared_uid; }
 
     /// Reason of a failure, for the log.
     std::string explanation;
@@ -124,6 +127,10 @@ struct CommandContext {
     /// Finds an object to refer to. \return the object, or the error result
     template <NumberedObject T>
     std::expected<T*, CommandResult> find(std::uint32_t number);
+
+    /// Finds an object of which user contexts use the kernel's: the kernel must have shared it.
+    template <NumberedObject T>
+    std::expected<T*, CommandResult> find_shared(std::uint32_t number);
 
     /// Finds an object to change.
     template <NumberedObject T>
@@ -161,6 +168,14 @@ struct CommandEntry {
 };
 
 // --- Implementation ------------------------------------------------------------------------------
+
+template <NumberedObject T>
+std::expected<T*, CommandResult> CommandContext::find_shared(std::uint32_t number) {
+    const auto found = find<T>(number);
+    if (found && !is_by_kernel() && (*found)->uid() == kernel_uid)
+        return std::unexpected(refuse(TableError::foreign, T::kind, number));
+    return found;
+}
 
 template <NumberedObject T>
 std::expected<T*, CommandResult> CommandContext::find(std::uint32_t number) {

@@ -74,13 +74,10 @@ std::size_t shortest_length(const CommandEntry& entry) {
     return found == short_inputs.end() ? entry.command->input->size : found->length;
 }
 
-/// The user context of a command. Objects shared by all user contexts are owned by the kernel: they
-/// may all refer to them.
-std::uint16_t owner_of(std::span<const std::byte> input) {
-    constexpr std::uint16_t everybody = 0xffff;
-    const auto uid = static_cast<std::uint16_t>(
+/// The user context of a command; shared_uid: the kernel's, for an object that all may refer to.
+std::uint16_t uid_of(std::span<const std::byte> input) {
+    return static_cast<std::uint16_t>(
         hwtab::read_bits(input.data(), hwtab::uid_field.offset, hwtab::uid_field.width));
-    return uid == everybody ? 0 : uid;
 }
 
 } // namespace
@@ -146,7 +143,7 @@ CommandResult CommandDispatcher::run(CommandContext& context) {
                             header.get<"opcode">());
     }
     context.op_mod = static_cast<std::uint16_t>(header.get<"op_mod">());
-    context.uid = owner_of(context.input);
+    context.uid = uid_of(context.input);
     if (const auto state = check_state(context, *entry); !state)
         return state;
     if (const auto lengths = check_lengths(context, *entry); !lengths)
@@ -169,8 +166,7 @@ CommandResult CommandDispatcher::check_state(CommandContext& context,
                             "the function is {}, not {}", hca::name_of(state),
                             hca::name_of(needed));
     }
-    const bool named = context.uid != kernel_uid && context.uid != shared_uid;
-    if (named && hca_.objects().of<UserContext>().find(context.uid) == nullptr)
+    if (!context.is_by_kernel() && hca_.objects().of<UserContext>().find(context.uid) == nullptr)
         return context.fail(CommandStatus::bad_resource, Syndrome::unknown_user_context,
                             "there is no user context {}", context.uid);
     return CommandResult::ok();

@@ -37,6 +37,16 @@ protected:
             op_mod, uid);
     }
     static void nothing(hwtab::View<hwtab::cqc> /*context*/) {}
+
+    /// \return the number of an EQ that user contexts may name
+    std::uint32_t make_shared_event_queue() {
+        Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));
+        call.in().set<"eq_context_entry.log_eq_size">(4);
+        call.in().set<"eq_context_entry.uar_page">(bench.uar().number());
+        call.in().set_at<"pas">(0, bench.allocate(4096));
+        EXPECT_EQ(outcome(bench.run(call, 0, hca::shared_uid)), "OK");
+        return static_cast<std::uint32_t>(call.out().get<"eq_number">());
+    }
 };
 
 TEST_F(CompletionQueueCommandsTest, DestroyedCqUnknown) {
@@ -136,6 +146,22 @@ TEST_F(CompletionQueueCommandsTest, CreateUnknownObjectsRefused) {
         corrupted(good(),
                   [](auto in) { in.template set<"cq_context.c_eqn_or_apu_element">(no_object); }),
         "BAD_RESOURCE unknown_object");
+}
+
+/// Public drivers create the EQs for completions with uid 0xffff, and so have been seen on devices
+/// with user contexts only.
+TEST_F(CompletionQueueCommandsTest, UserContextNeedsSharedEq) {
+    const auto uid = static_cast<std::uint16_t>(
+        (*bench.hca().objects().of<hca::UserContext>().create(0, 0U))->number());
+    const auto create = [&](std::uint32_t eqn) {
+        auto call = good();
+        call.in().set<"cq_context.c_eqn_or_apu_element">(eqn);
+        return outcome(bench.run(call, 0, uid));
+    };
+    const auto& own = bench.event_queue();
+    ASSERT_EQ(own.uid(), hca::kernel_uid);
+    EXPECT_EQ(create(own.number()), "BAD_RESOURCE object_of_other_user_context");
+    EXPECT_EQ(create(make_shared_event_queue()), "OK");
 }
 
 TEST_F(CompletionQueueCommandsTest, CqHoldsEqUntilDestroyed) {

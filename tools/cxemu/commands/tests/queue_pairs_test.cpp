@@ -75,6 +75,28 @@ TEST_F(QueuePairCommandsTest, DestroyedQpUnknown) {
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 5U);
 }
 
+/// Public drivers allocate counter sets with uid 0xffff, and so have been seen on devices with user
+/// contexts only.
+TEST_F(QueuePairCommandsTest, UserContextNeedsSharedCounters) {
+    auto& sets = bench.hca().objects().of<queues::QueueCounterSet>();
+    const auto own = (*sets.create(hca::kernel_uid))->number();
+    const auto shared = (*sets.create(hca::shared_uid))->number();
+    const auto uid = static_cast<std::uint16_t>(
+        (*bench.hca().objects().of<hca::UserContext>().create(0, 0U))->number());
+    auto made = good();
+    ASSERT_EQ(outcome(bench.run(made, 0, uid)), "OK");
+    const auto initialize = [&](std::uint32_t set) {
+        Call<hwtab::cmd_rst2init_qp> call;
+        call.in().set<"qpn">(made.out().get<"qpn">());
+        const auto context = call.in().nested<"qpc", hwtab::qpc>();
+        Bench::fill_context(context);
+        context.set<"counter_set_id">(set);
+        return outcome(bench.run(call, 0, uid));
+    };
+    EXPECT_EQ(initialize(own), "BAD_RESOURCE object_of_other_user_context");
+    EXPECT_EQ(initialize(shared), "OK");
+}
+
 TEST_F(QueuePairCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"input_qpn">(5); }),
               "BAD_PARAMETER not_supported");

@@ -21,6 +21,7 @@ struct Seen {
     std::vector<std::byte> input;
     std::vector<std::shared_ptr<DeferredCommand>> deferred;
     int calls = 0;
+    std::uint16_t uid = 0;
     bool output_is_false = false;
 };
 Seen seen;
@@ -28,6 +29,7 @@ Seen seen;
 CommandResult nop(CommandContext& context) {
     ++seen.calls;
     seen.input.assign(context.input.begin(), context.input.end());
+    seen.uid = context.uid;
     seen.output_is_false = context.output_is_false;
     return CommandResult::ok();
 }
@@ -392,6 +394,15 @@ TEST_F(CommandQueueTest, UserContextNotReportedAsReservedBits) {
     EXPECT_EQ(seen.calls, 1);
     host.execute<hwtab::cmd_nop>(0, static_cast<std::uint16_t>(uid));
     EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+/// Public drivers create EQs and counter sets with it; there is no user context of that number.
+TEST_F(CommandQueueTest, SharedUserContextKept) {
+    host.hca.set_state(FunctionState::initialized);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>(0, shared_uid).status, CommandStatus::ok);
+    EXPECT_EQ(seen.uid, shared_uid);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>(0, shared_uid - 1).status,
+              CommandStatus::bad_resource);
 }
 
 TEST_F(CommandQueueTest, InputShorterThanTableRefused) {
