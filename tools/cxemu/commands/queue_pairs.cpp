@@ -100,6 +100,15 @@ CommandResult check_streams(CommandContext& context, Qpc fields) {
                        capabilities.current<"log_max_dci_errored_streams">());
 }
 
+CommandResult check_stand_in(CommandContext& context, Qpc fields) {
+    if (fields.get<"deth_sqpn">() == 0 ||
+        context.hca.capabilities().current<"set_deth_sqpn">() != 0)
+        return CommandResult::ok();
+    return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                        "deth_sqpn {}: the capability set_deth_sqpn is 0",
+                        fields.get<"deth_sqpn">());
+}
+
 CommandResult check_retry_mode(CommandContext& context, Qpc fields) {
     const auto mode = fields.get<"retry_mode">();
     if (mode == 0 || (mode == hwtab::value<hwtab::qp_retry_mode, "go_back_n"> &&
@@ -124,6 +133,8 @@ CommandResult check_fields(CommandContext& context, Qpc fields) {
     if (const auto checked = check_streams(context, fields); !checked)
         return checked;
     if (const auto checked = check_retry_mode(context, fields); !checked)
+        return checked;
+    if (const auto checked = check_stand_in(context, fields); !checked)
         return checked;
     return check_geometry(context, fields);
 }

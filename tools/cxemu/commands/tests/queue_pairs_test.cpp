@@ -97,6 +97,20 @@ TEST_F(QueuePairCommandsTest, UserContextNeedsSharedCounters) {
     EXPECT_EQ(initialize(shared), "OK");
 }
 
+class OldFirmwareQueuePairTest : public CommandTest {
+protected:
+    OldFirmwareQueuePairTest() : CommandTest(Bench::with_capability("set_deth_sqpn", 0)) {}
+};
+
+TEST_F(OldFirmwareQueuePairTest, StandInForSourceRefused) {
+    EXPECT_EQ(run<hwtab::cmd_create_qp>([](auto in) {
+                  in.template set<"qpc.deth_sqpn">(1);
+                  in.template set<"qpc.st">(
+                      static_cast<std::uint8_t>(ServiceType::unreliable_datagram));
+              }),
+              "BAD_PARAMETER not_supported");
+}
+
 TEST_F(QueuePairCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"input_qpn">(5); }),
               "BAD_PARAMETER not_supported");
