@@ -259,7 +259,6 @@ static void set_capabilities(struct cxib_hw *hw)
 	hw->caps.null_mkey = 1;
 	hw->caps.fixed_buffer_size = 1;
 	hw->caps.umr_extended_translation_offset = 1;
-	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD;
 }
 
 /* What fault_in() below was called for. */
@@ -617,9 +616,15 @@ static void describe_paging_implicit_needs_capabilities(struct kunit *test)
 	hw->caps.umr_indirect_mkey_disabled = 1;
 	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
 	hw->caps.umr_indirect_mkey_disabled = 0;
-	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD - 1;
-	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
-	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD;
+	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
+}
+
+/* As the capabilities in the README of mlx5ctl say of a card. */
+static void describe_paging_implicit_needs_no_longer_klm_list(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->fake->hw.caps.log_max_klm_list_size = 16;
 	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
 }
 
@@ -1107,6 +1112,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(describe_paging_without_capability_reports_nothing),
 	KUNIT_CASE(odp_with_bounced_dma_is_not_offered),
 	KUNIT_CASE(describe_paging_implicit_needs_capabilities),
+	KUNIT_CASE(describe_paging_implicit_needs_no_longer_klm_list),
 	KUNIT_CASE(reg_odp_mr_without_capability_returns_eopnotsupp),
 	KUNIT_CASE(reg_odp_mr_length_out_of_range_returns_einval),
 	KUNIT_CASE(reg_odp_mr_iova_within_other_page_returns_einval),

@@ -44,19 +44,18 @@ inline constexpr Origin connectx6_20_37{
 inline constexpr Origin connectx6dx_22_36{
     "devinfo-22.36", "ConnectX-6 Dx, 22.36.1010, Ethernet",
     "notes on RDMA with board MT_0000000359 and hca_core_clock 1000000kHZ: ibv_devinfo -vv"};
+inline constexpr Origin mlx5ctl{
+    "mlx5ctl", "ConnectX-6 Dx, Ethernet",
+    "github.com/saeedtx/mlx5ctl, README.md: capabilities under mlx5_core, NODE_DESC"};
 inline constexpr Origin connectx7_28_40{
     "devinfo-28.40", "ConnectX-7, 28.40.1000",
     "notes on InfiniBand with board MT_0000000834: ibv_devinfo and ibstat, in InfiniBand mode"};
-
-inline constexpr Origin mlx5ctl{
-    "mlx5ctl", "ConnectX, not named, Ethernet",
-    "github.com/saeedtx/mlx5ctl, README.md: all capability pages, read by the program"};
 
 /// All, in the order of their cards.
 inline constexpr std::array all{
     &assumed,         &interface_header,  &library,         &trace_2016,      &connectx4_12_18,
     &connectx4_12_20, &connectx4_12_28,   &connectx5_16_23, &connectx5_16_31, &connectx6_20_29,
-    &connectx6_20_37, &connectx6dx_22_36, &connectx7_28_40, &mlx5ctl};
+    &connectx6_20_37, &connectx6dx_22_36, &mlx5ctl,         &connectx7_28_40};
 
 } // namespace origins
 

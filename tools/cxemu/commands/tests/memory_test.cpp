@@ -80,9 +80,18 @@ TEST_F(MemoryKeyCommandsTest, CreateInvalidTranslationsRefused) {
     EXPECT_EQ(with_context([](auto key) {
                   key.template set<"access_mode_1_0">(
                       hwtab::value<hwtab::mkey_access_mode, "klms">);
-                  key.template set<"translations_octword_size">((1U << 18U) + 1);
+                  key.template set<"translations_octword_size">((1U << 16U) + 1);
               }),
               "EXCEEDS_LIMIT exceeds_capability");
+}
+
+/// As mlx5_ib's for an implicit ODP MR.
+TEST_F(MemoryKeyCommandsTest, CreateListOfKsmsBeyondKlmListSizeAccepted) {
+    EXPECT_EQ(with_context([](auto key) {
+                  key.template set<"access_mode_1_0">(hwtab::value<hwtab::mkey_access_mode, "ksm">);
+                  key.template set<"translations_octword_size">(1U << 17U);
+              }),
+              "OK");
 }
 
 TEST_F(MemoryKeyCommandsTest, CreateWithoutPdRefusedUnlessFree) {
