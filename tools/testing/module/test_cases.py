@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from typing import IO
 
 from control import control
 
@@ -16,18 +17,21 @@ PATIENCE = 5400  # seconds; only ends a program that has failed anyway
 
 
 class Programs(unittest.TestCase):
-    def check(self, name: str, *arguments: str) -> None:
-        with tempfile.TemporaryFile("w+", encoding="utf-8") as output, \
-                subprocess.Popen([PROGRAMS / name, *arguments], stdout=output, stderr=subprocess.STDOUT,
-                                 start_new_session=True) as program:
+    def run_program(self, name: str, *arguments: str, output: IO[str] | None = None) -> int:
+        """Returns how it ended, with all that it has started: what is left keeps its objects, and a pipe for output open."""
+        with subprocess.Popen([PROGRAMS / name, *arguments], stdout=output, stderr=output and subprocess.STDOUT,
+                              start_new_session=True) as program:
             try:
-                program.wait(PATIENCE)
+                return program.wait(PATIENCE)
             finally:
-                # Processes that a failed program leaves keep its objects, and would keep a pipe open.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(program.pid, signal.SIGKILL)
+
+    def check(self, name: str, *arguments: str) -> None:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+            status = self.run_program(name, *arguments, output=output)
             output.seek(0)
-            self.assertEqual(program.returncode, 0, output.read())
+            self.assertEqual(status, 0, output.read())
 
 
 class Cases(Programs):

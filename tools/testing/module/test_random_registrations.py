@@ -7,14 +7,13 @@ The programs are those of cases/. The lab looks for leaked memory at the end.
 
 import errno
 import os
-import subprocess
 import unittest
 
 import failing_allocations
 import guest
 import raw_verbs
 import rdma
-from test_cases import PROGRAMS, Programs
+from test_cases import Programs
 from test_user_space import ProgramTest
 
 SIZES = os.environ.get("CXIB_REGISTRATIONS", "8 64 100").split()
@@ -27,9 +26,7 @@ class Registrations(Programs):
 
     def test_random_registrations_leave_nothing(self) -> None:
         # Takes long: what the program says of its progress is shown at once.
-        done = subprocess.run([PROGRAMS / "xrc_random", SEED, *SIZES], stdout=subprocess.PIPE, text=True, check=False)
-        print(done.stdout, end="")
-        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.run_program("xrc_random", SEED, *SIZES), 0)
 
 
 def make_receive_qp() -> tuple[raw_verbs.Device, int]:
