@@ -126,6 +126,7 @@ TEST_F(DeviceFaultsTest, TimeOfEndedRemovalDoesNotEndNextOne) {
     adapters[0]->insert();
     adapters[0]->remove(EventLoop::Duration::zero());
     wait(200);
+    machine.write_config16(pci::reg::command, memory_and_bus_master);
     EXPECT_EQ(machine.read32(initializing), all_ones);
 }
 
