@@ -22,6 +22,7 @@ using queues::Fence;
 using queues::QueuePairState;
 using queues::SendOpcode;
 using queues::testing::SignedKey;
+using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
