@@ -159,14 +159,14 @@ static void query_vport_gid_table_takes_one_command(struct kunit *test)
 				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
 }
 
-/* Answers queries of one entry only, as public drivers send them; counts those that it refuses. */
+/* Completes queries of one entry only, as public drivers send them; counts those that it refuses. */
 struct single_entries {
 	unsigned int refused;
 	u8 status;
 	u32 gids_num;
 };
 
-static u8 answer_gid(struct single_entries *entries, const struct hw_query_hca_vport_gid_in *in,
+static u8 script_gid(struct single_entries *entries, const struct hw_query_hca_vport_gid_in *in,
 		     struct hw_query_hca_vport_gid_out *out)
 {
 	u32 index = hw_query_hca_vport_gid_in_get_gid_index(in);
@@ -180,7 +180,7 @@ static u8 answer_gid(struct single_entries *entries, const struct hw_query_hca_v
 	return HW_COMMAND_STATUS_OK;
 }
 
-static u8 answer_pkey(struct single_entries *entries, const struct hw_query_hca_vport_pkey_in *in,
+static u8 script_pkey(struct single_entries *entries, const struct hw_query_hca_vport_pkey_in *in,
 		      struct hw_query_hca_vport_pkey_out *out)
 {
 	u32 index = hw_query_hca_vport_pkey_in_get_pkey_index(in);
@@ -193,12 +193,12 @@ static u8 answer_pkey(struct single_entries *entries, const struct hw_query_hca_
 	return HW_COMMAND_STATUS_OK;
 }
 
-static u8 answer_single_entries(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+static u8 script_single_entries(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 				u32 out_length)
 {
 	if (hw_cmd_in_get_opcode(in) == HW_CMD_QUERY_HCA_VPORT_GID)
-		return answer_gid(hca->script_context, in, out);
-	return answer_pkey(hca->script_context, in, out);
+		return script_gid(hca->script_context, in, out);
+	return script_pkey(hca->script_context, in, out);
 }
 
 static void expect_gids_one_by_one(struct kunit *test, struct single_entries *entries)
@@ -208,7 +208,7 @@ static void expect_gids_one_by_one(struct kunit *test, struct single_entries *en
 	struct hw_gid gids[GIDS];
 	unsigned int i;
 
-	scripted->hca->script = answer_single_entries;
+	scripted->hca->script = script_single_entries;
 	scripted->hca->script_context = entries;
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
 	KUNIT_EXPECT_EQ(test, 1, entries->refused);
@@ -244,7 +244,7 @@ static void query_vport_pkey_table_refused_reads_one_by_one(struct kunit *test)
 	u16 pkeys[PKEYS];
 	unsigned int i;
 
-	scripted->hca->script = answer_single_entries;
+	scripted->hca->script = script_single_entries;
 	scripted->hca->script_context = &entries;
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
 	KUNIT_EXPECT_EQ(test, 1, entries.refused);
@@ -252,7 +252,7 @@ static void query_vport_pkey_table_refused_reads_one_by_one(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
 }
 
-/* A refusal of a single entry ends it; what a broken device answers no further is not asked. */
+/* The first entry that is refused ends the query of a table. */
 static void query_vport_tables_refused_entry_returns_error(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;

@@ -96,10 +96,10 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
 /*
- * Firmware that refuses the index of the whole table is asked for each entry instead, as public
- * drivers do, so the refusal is not logged.
+ * Where firmware refuses the index of a table, each entry is read by itself, as public drivers do,
+ * so the refusal is not logged.
  */
-static bool is_whole_table(unsigned int index)
+static bool is_table(unsigned int index)
 {
 	return index == ALL_ENTRIES;
 }
@@ -111,7 +111,7 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
 	struct hw_query_hca_vport_gid_out *out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
-		.optional = is_whole_table(index), .no_log = is_whole_table(index),
+		.optional = is_table(index), .no_log = is_table(index),
 	};
 	int err;
 
@@ -122,7 +122,7 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
 	hw_query_hca_vport_gid_in_set_gid_index(&in, index);
 	err = cxib_cmd_exec(queue, &command);
-	if (!err && is_whole_table(index) &&
+	if (!err && is_table(index) &&
 	    hw_query_hca_vport_gid_out_get_gids_num(out) != count)
 		err = -EREMOTEIO;
 	memcpy(gids, out->gid, count * sizeof(*gids));
@@ -164,7 +164,7 @@ static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, uns
 	struct hw_query_hca_vport_pkey_out *out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
-		.optional = is_whole_table(index), .no_log = is_whole_table(index),
+		.optional = is_table(index), .no_log = is_table(index),
 	};
 	unsigned int i;
 	int err;
