@@ -159,7 +159,7 @@ static void query_vport_gid_table_takes_one_command(struct kunit *test)
 				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
 }
 
-/* Completes queries of one entry only, as public drivers send them; counts those that it refuses. */
+/* Completes queries of one entry, as public drivers send them, and counts those of a table. */
 struct single_entries {
 	unsigned int refused;
 	u8 status;
