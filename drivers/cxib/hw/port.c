@@ -95,10 +95,7 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
-/*
- * Where firmware refuses the index of a table, each entry is read by itself, as public drivers do,
- * so the refusal is not logged.
- */
+/* Where firmware refuses the index of a table, each entry is read by itself, as public drivers do. */
 static bool is_table(unsigned int index)
 {
 	return index == ALL_ENTRIES;
@@ -111,7 +108,7 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
 	struct hw_query_hca_vport_gid_out *out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
-		.optional = is_table(index), .no_log = is_table(index),
+		.optional = is_table(index),
 	};
 	int err;
 
@@ -164,7 +161,7 @@ static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, uns
 	struct hw_query_hca_vport_pkey_out *out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
-		.optional = is_table(index), .no_log = is_table(index),
+		.optional = is_table(index),
 	};
 	unsigned int i;
 	int err;
