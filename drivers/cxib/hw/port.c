@@ -95,7 +95,7 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
-/* Where firmware refuses the index of a table, each entry is read by itself, as public drivers do. */
+/* If firmware refuses the index of a table, each entry is read by itself, as by public drivers. */
 static bool is_table(unsigned int index)
 {
 	return index == ALL_ENTRIES;
