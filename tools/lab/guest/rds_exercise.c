@@ -60,11 +60,30 @@ struct message {
 };
 
 static volatile sig_atomic_t ended;
+/* Signals as before main(): those that end the program arrive in ppoll() only. */
+static sigset_t signals_of_waits;
 
 static void note_end(int number)
 {
 	(void)number;
 	ended = 1;
+}
+
+/*
+ * Blocked but for waits: a signal between a failed recvfrom() and an unlimited wait would be noted, and the wait
+ * would never end.
+ */
+static void end_in_waits(void)
+{
+	struct sigaction action = { .sa_handler = note_end };
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, &signals_of_waits);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 }
 
 static void __attribute__((noreturn, format(printf, 2, 3)))
@@ -127,7 +146,8 @@ static bool wait_for(int fd, short events, const struct settings *settings,
 {
 	struct pollfd entry = { .fd = fd, .events = events };
 	long limit = settings->time_limit;
-	int ready = poll(&entry, 1, limit ? (int)(limit * 1000) : -1);
+	struct timespec time = { .tv_sec = limit };
+	int ready = ppoll(&entry, 1, limit ? &time : NULL, &signals_of_waits);
 
 	if (ready == 0)
 		fail(1, "%s: nothing for %ld s", what, limit);
@@ -381,7 +401,6 @@ int main(int argc, char **argv)
 		{ "stream", stream, true },
 	};
 	struct settings settings = { .count = 10, .size = 64, .time_limit = 60 };
-	struct sigaction action = { .sa_handler = note_end };
 
 	parse(argc, argv, &settings);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -392,8 +411,7 @@ int main(int argc, char **argv)
 		if (!modes[i].needs_remote)
 			settings.local.sin_port = htons(SERVER_PORT);
 		settings.remote.sin_port = htons(SERVER_PORT);
-		sigaction(SIGINT, &action, NULL);
-		sigaction(SIGTERM, &action, NULL);
+		end_in_waits();
 		return modes[i].run(open_socket(&settings.local), &settings);
 	}
 	fail(2, "unknown mode '%s': serve, ping or stream", settings.mode);

@@ -121,8 +121,20 @@ def background(*command: str | int) -> Iterator[subprocess.Popen]:
         try:
             yield child
         finally:
-            if child.poll() is None:
-                child.terminate()
+            _terminate(child)
+
+
+def _terminate(child: subprocess.Popen) -> None:
+    """Ends a program. One that does not end is a failure with a name, not a test that hangs."""
+    if child.poll() is not None:
+        return
+    child.terminate()
+    child.stdout.close()  # it may be waiting for somebody to read
+    try:
+        child.wait(PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        child.kill()
+        raise AssertionError(f"{child.args} has not ended within {PATIENCE:.0f} s after SIGTERM") from error
 
 
 def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:

@@ -58,6 +58,11 @@ class Messages(Rds):
         print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
                                 "--count", count, "--size", size, "--time-limit", rds.PATIENCE).strip(), flush=True)
 
+    def test_server_ends_by_signal_before_it_waits(self) -> None:
+        """Wherever the signal comes: one that is only noted before an unlimited wait would leave the program waiting."""
+        rdma.run("strace", "-qq", "--kill-on-exit", "-o", "/dev/null", "-e", "inject=recvfrom:signal=SIGTERM",
+                 "rds_exercise", "serve", "--local", wire.CLIENT, "--time-limit", 0, timeout=60)
+
     def test_kernel_responds_to_pings(self) -> None:
         pinging = rds.Socket(wire.CLIENT, next(PORTS), (wire.SERVER, 1))
         self.addCleanup(pinging.close)
