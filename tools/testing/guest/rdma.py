@@ -129,7 +129,7 @@ def _terminate(child: subprocess.Popen) -> None:
     if child.poll() is not None:
         return
     child.terminate()
-    child.stdout.close()  # it may be waiting for somebody to read
+    child.stdout.close()  # it may be waiting for a reader
     try:
         child.wait(PATIENCE)
     except subprocess.TimeoutExpired as error:

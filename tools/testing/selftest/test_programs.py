@@ -16,23 +16,23 @@ IGNORING = ("bash", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done
 
 
 class Background(unittest.TestCase):
-    def test_program_ended_with_the_test(self) -> None:
+    def test_running_program_terminated(self) -> None:
         with rdma.background("sleep", 1000) as child:
             pass
         self.assertEqual(child.returncode, -15)
 
-    def test_program_that_ignores_its_end_named_and_killed(self) -> None:
+    def test_ignored_sigterm_fails_with_name(self) -> None:
         with (mock.patch.object(rdma, "PATIENCE", 0.5), self.assertRaisesRegex(AssertionError, "bash.*after SIGTERM"),
               rdma.background(*IGNORING) as child):
             child.stdout.readline()
         self.assertEqual(child.wait(), -9)
 
-    def test_program_that_writes_to_a_full_pipe_ended(self) -> None:
+    def test_full_pipe_terminated(self) -> None:
         with rdma.background("bash", "-c", "trap 'exit 3' TERM; yes") as child:
             child.stdout.readline()
         self.assertIn(child.returncode, (3, -15, -13))
 
-    def test_failure_of_the_test_kept(self) -> None:
+    def test_exception_inside_terminates_program(self) -> None:
         with contextlib.suppress(ZeroDivisionError), rdma.background("sleep", 1000) as child:
             raise ZeroDivisionError
         self.assertEqual(child.returncode, -15)

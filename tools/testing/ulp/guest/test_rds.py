@@ -58,7 +58,7 @@ class Messages(Rds):
         print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
                                 "--count", count, "--size", size, "--time-limit", rds.PATIENCE).strip(), flush=True)
 
-    def test_server_ends_by_signal_before_it_waits(self) -> None:
+    def test_signal_before_wait_ends_server(self) -> None:
         """Wherever the signal comes: one that is only noted before an unlimited wait would leave the program waiting."""
         rdma.run("strace", "-qq", "--kill-on-exit", "-o", "/dev/null", "-e", "inject=recvfrom:signal=SIGTERM",
                  "rds_exercise", "serve", "--local", wire.CLIENT, "--time-limit", 0, timeout=60)
