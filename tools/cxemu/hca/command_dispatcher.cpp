@@ -55,14 +55,17 @@ struct ShortInput {
     std::size_t length;
 };
 
+/// No page has more: the block in the command is larger.
+constexpr std::size_t end_of_capabilities =
+    offset_of(hwtab::set_hca_cap_in, "capability") + hwtab::cmd_hca_cap.size;
 constexpr std::size_t end_of_context = offset_of(hwtab::rst2init_qp_in, "qpc") + hwtab::qpc.size;
 
 constexpr std::array short_inputs{
     // rdma-core's own driver over vfio knows no sw_owner_id.
     ShortInput{&hwtab::cmd_init_hca, offset_of(hwtab::init_hca_in, "sw_owner_id")},
-    // iPXE's golan knows the first 256 bytes of the capabilities, and leaves out what is reserved
-    // behind the context of a QP.
-    ShortInput{&hwtab::cmd_set_hca_cap, offset_of(hwtab::set_hca_cap_in, "capability") + 0x100},
+    // iPXE's golan leaves out what is reserved behind the capabilities, and behind the context of a
+    // QP.
+    ShortInput{&hwtab::cmd_set_hca_cap, end_of_capabilities},
     ShortInput{&hwtab::cmd_rst2init_qp, end_of_context},
     ShortInput{&hwtab::cmd_init2rtr_qp, end_of_context},
     ShortInput{&hwtab::cmd_rtr2rts_qp, end_of_context},
@@ -115,19 +118,9 @@ std::size_t CommandDispatcher::output_size(std::span<const std::byte> header,
 
 void CommandDispatcher::complete_input(std::vector<std::byte>& input) const {
     const CommandEntry* entry = table_.find(opcode_of(input));
-    const std::size_t sent = input.size();
-    if (entry == nullptr || sent < shortest_length(*entry) || sent >= entry->command->input->size)
+    if (entry == nullptr || input.size() < shortest_length(*entry))
         return;
-    input.resize(entry->command->input->size);
-    if (entry->command != &hwtab::cmd_set_hca_cap)
-        return;
-    // Capabilities that software does not know stay as they are: nothing public says more, and
-    // drivers that send less need it.
-    const auto op_mod = hwtab::ConstView<shortest_input>{input}.get<"op_mod">();
-    const auto page = hca_.capabilities().bytes(static_cast<CapabilityPage>(op_mod >> 1U), false);
-    const std::size_t known = sent - offset_of(hwtab::set_hca_cap_in, "capability");
-    if (known < page.size())
-        std::ranges::copy(page.subspan(known), input.begin() + static_cast<std::ptrdiff_t>(sent));
+    input.resize(std::max<std::size_t>(input.size(), entry->command->input->size));
 }
 
 CommandResult CommandDispatcher::run(CommandContext& context) {
