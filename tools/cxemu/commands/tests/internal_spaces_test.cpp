@@ -2,6 +2,7 @@
 //
 // The address spaces behind the PCI gateway, as iPXE uses them.
 #include "commands/table.hpp"
+#include "fabric/fabric.hpp"
 #include "hca/internal_spaces.hpp"
 #include "hca/testing/host.hpp"
 #include "tables/commands_device.hpp"
@@ -24,10 +25,12 @@ constexpr std::uint32_t query = 1;
 constexpr std::uint32_t write = 2;
 
 constexpr std::uint32_t host_endianness_words = 4;
+constexpr std::uint32_t node_desc_words = 16;
 
 class InternalSpacesTest : public ::testing::Test {
 protected:
     void SetUp() override {
+        host.hca.add_port(port);
         host.start_queue();
         host.execute<hwtab::cmd_enable_hca>();
     }
@@ -59,7 +62,14 @@ protected:
         return word(mailbox).value_or(0) >> 8U & 0x7fU;
     }
 
+    /// Address of a word of the register in the mailbox.
+    static constexpr std::uint32_t content(std::uint32_t number) {
+        return mailbox + 20 + (number * 4);
+    }
+
     Host host{hca::CommandTable(device_commands())};
+    fabric::Fabric fabric{host.loop, fabric::SwitchSettings{}};
+    fabric::HcaPort& port = **fabric.add(fabric::HcaPortSettings{});
 };
 
 TEST_F(InternalSpacesTest, CommandsAndSemaphoresOffered) {
@@ -79,10 +89,37 @@ TEST_F(InternalSpacesTest, MailboxHoldsLargestAccess) {
 }
 
 TEST_F(InternalSpacesTest, RegisterWrittenReturnsContents) {
-    set_word(mailbox + 20, 0x80000000); // big endian
+    set_word(content(0), 0x80000000); // big endian
     EXPECT_EQ(access(hwtab::access_host_endianness.id, write, host_endianness_words), 0U);
-    EXPECT_EQ(word(mailbox + 20), 0x80000000U);
+    EXPECT_EQ(word(content(0)), 0x80000000U);
     EXPECT_EQ(access(hwtab::access_host_endianness.id, query, host_endianness_words), 0U);
+}
+
+/// The first character is in the upper byte of a word, as the bytes are in ACCESS_REGISTER.
+TEST_F(InternalSpacesTest, ContentsWrittenReachRegister) {
+    for (std::uint32_t i = 0; i < node_desc_words; ++i)
+        set_word(content(i), 0x61626300U + 'd' + i);
+    EXPECT_EQ(access(hwtab::access_node_desc.id, write, node_desc_words), 0U);
+    EXPECT_EQ(port.node_description(),
+              "abcdabceabcfabcgabchabciabcjabckabclabcmabcnabcoabcpabcqabcrabcs");
+}
+
+TEST_F(InternalSpacesTest, ContentsReadReplaceThoseOfMailbox) {
+    port.set_node_description("behind the gateway");
+    for (std::uint32_t i = 0; i <= node_desc_words; ++i)
+        set_word(content(i), 0x7878'7878);
+    EXPECT_EQ(access(hwtab::access_node_desc.id, query, node_desc_words), 0U);
+    EXPECT_EQ(port.node_description(), "behind the gateway") << "a query writes nothing";
+    EXPECT_EQ(word(content(0)), 0x6265'6869U) << "behi";
+    EXPECT_EQ(word(content(4)), 0x6179'0000U) << "ay";
+    EXPECT_EQ(word(content(node_desc_words - 1)), 0U);
+    EXPECT_EQ(word(content(node_desc_words)), 0x7878'7878U) << "behind the register";
+}
+
+TEST_F(InternalSpacesTest, ContentsOfRefusedAccessUnchanged) {
+    set_word(content(0), 0x7878'7878);
+    EXPECT_EQ(access(0x1234, query, node_desc_words), 4U) << "register not supported";
+    EXPECT_EQ(word(content(0)), 0x7878'7878U);
 }
 
 TEST_F(InternalSpacesTest, FailedAccessReturnsStatus) {
