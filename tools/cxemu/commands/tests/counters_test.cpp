@@ -60,6 +60,21 @@ TEST_F(CountersTest, QueueCountersReadAndCleared) {
     EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
 }
 
+/// No public document says more of them than their 32 bits, and drivers show these.
+TEST_F(CountersTest, QueueCountersWrap) {
+    const auto set = allocate();
+    auto& counts =
+        bench.hca().objects().of<QueueCounterSet>().find(static_cast<std::uint32_t>(set))->counts;
+    counts.out_of_buffer = 0xffff'ffff;
+    counts.rx_write_requests = 0xffff'fffe;
+    EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0xffff'ffffU);
+    ++counts.out_of_buffer;
+    ++counts.rx_write_requests;
+    EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
+    EXPECT_EQ(query(set).out().get<"rx_write_requests">(), 0xffff'ffffU);
+    EXPECT_EQ(query(set).out().get<"rx_read_requests">(), 0U);
+}
+
 TEST_F(CountersTest, QueueCountersUnknownAfterDealloc) {
     const auto set = allocate();
     EXPECT_EQ(release(set, 7), "BAD_RESOURCE object_of_other_user_context");
