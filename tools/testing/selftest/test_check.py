@@ -98,6 +98,30 @@ class Outcomes(CheckTest):
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         self.assertEqual(self.check("long|one|sleep 3\n", "--level", "long").returncode, 0)
 
+    def test_steps_beyond_time_named_and_no_failure(self) -> None:
+        run = self.check("fast|one|true\nfast|two|true\n", "--within", "0")
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("no time within 0 min: one two\n0 passed, 0 failed, 0 skipped\n", run.stdout)
+
+    def test_running_step_ended_beyond_time(self) -> None:
+        # A step that "began" 59 hours ago, by a clock that jumps when it has been started.
+        clock = self.directory / "date"
+        clock.write_text(f"#!/bin/sh\n[ -e {self.directory}/late ] && echo 9999999999999 || echo 1\n", encoding="utf-8")
+        clock.chmod(0o755)
+        os.environ["PATH"] = f"{self.directory}:{os.environ['PATH']}"
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"].partition(":")[2])
+        run = self.check(f"fast|one|touch {self.directory}/late; sleep 1000\nfast|two|true\n", "--within", "9", "--jobs", "1")
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("no time within 9 min: two one\n", run.stdout)
+
+    def test_failure_within_time_remains_one(self) -> None:
+        self.assertEqual(self.check("fast|one|false\n", "--within", "9").returncode, 1)
+
+    def test_time_out_of_range_refused(self) -> None:
+        run = self.check("fast|one|true\n", "--within", "soon")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--within is 'soon', must be 0 to 9999 minutes", run.stderr)
+
     def test_guest_steps_run_in_parallel(self) -> None:
         meet = "touch {0}; for n in $(seq 600); do [ -e {1} ] && exit 0; sleep 0.1; done; exit 1"
         one, two = self.directory / "one", self.directory / "two"
