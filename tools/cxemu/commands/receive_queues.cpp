@@ -118,10 +118,6 @@ attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::field_out_of_range,
                                             "wq_type {} is not supported", type));
-    if (fields.template get<"wq.dbr_umem_valid">() != 0)
-        return std::unexpected(
-            context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                         "doorbell records in registered user memory are not supported"));
     const SharedReceiveAttributes attributes{
         .linked_list = linked && !is_ring,
         .log_entries = static_cast<std::uint32_t>(fields.template get<"wq.log_wq_sz">()),
@@ -157,12 +153,30 @@ CommandResult find_buffer(CommandContext& context, hwtab::ConstView<layout> fiel
     return CommandResult::ok();
 }
 
-/// PD and buffer of a queue with validated attributes.
+/// Replaces the offset of a doorbell record in a umem by its bus address, and refers to the umem.
+template <const hwtab::Layout& layout>
+CommandResult find_doorbells(CommandContext& context, hwtab::ConstView<layout> fields,
+                             SharedReceiveAttributes& attributes,
+                             SharedReceiveResources& resources) {
+    auto record =
+        find_record(context, {.registered = fields.template get<"wq.dbr_umem_valid">() != 0,
+                              .memory = fields.template get<"wq.dbr_umem_id">(),
+                              .address = attributes.doorbell_record});
+    if (!record)
+        return record.error();
+    attributes.doorbell_record = record->address;
+    resources.record_memory = std::move(record->memory);
+    return CommandResult::ok();
+}
+
+/// PD, doorbell record and buffer of a queue with validated attributes.
 template <const hwtab::Layout& layout>
 CommandResult find_resources(CommandContext& context, hwtab::ConstView<layout> fields,
-                             const SharedReceiveAttributes& attributes,
+                             SharedReceiveAttributes& attributes,
                              SharedReceiveResources& resources) {
     if (const auto found = find_domain(context, fields.template get<"wq.pd">(), resources); !found)
+        return found;
+    if (const auto found = find_doorbells(context, fields, attributes, resources); !found)
         return found;
     return find_buffer(context, fields, buffer_size(attributes), resources);
 }
@@ -178,8 +192,7 @@ hwtab::ConstView<layout> context_at_end(const CommandContext& context, std::stri
 
 CommandResult create_rmp(CommandContext& context) {
     const auto fields = context_at_end<hwtab::create_rmp_in, hwtab::rmpc>(context, "ctx");
-    const auto attributes =
-        attributes_of(context, fields, fields.get<"basic_cyclic_rcv_wqe">() != 0);
+    auto attributes = attributes_of(context, fields, fields.get<"basic_cyclic_rcv_wqe">() != 0);
     if (!attributes)
         return attributes.error();
     SharedReceiveResources resources;
@@ -320,7 +333,7 @@ CommandResult create_xrq(CommandContext& context) {
     const auto fields = context_at_end<hwtab::create_xrq_in, hwtab::xrqc>(context, "xrq_context");
     if (const auto checked = check_tag_matching(context, fields); !checked)
         return checked;
-    const auto attributes = attributes_of(context, fields, false);
+    auto attributes = attributes_of(context, fields, false);
     if (!attributes)
         return attributes.error();
     SharedReceiveResources resources;

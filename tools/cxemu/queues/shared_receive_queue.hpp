@@ -32,7 +32,7 @@ struct SharedReceiveAttributes {
     std::uint32_t log_entries = 0;
     std::uint32_t log_stride = 0; ///< bytes, log2
     bool has_signatures = false;
-    std::uint64_t doorbell_record = 0;
+    std::uint64_t doorbell_record = 0; ///< bus address
     std::uint16_t limit = 0; ///< 0: not armed
 };
 
@@ -42,6 +42,7 @@ struct SharedReceiveResources {
     hca::Reference<hca::XrcDomain> xrc_domain;     ///< empty unless it is an XRC SRQ
     hca::Reference<CompletionQueue> completions;   ///< empty: the CQ of the QP
     hca::Reference<hca::UserMemory> buffer_memory; ///< empty unless the buffer is in a umem
+    hca::Reference<hca::UserMemory> record_memory; ///< empty unless the doorbell record is in one
 };
 
 /// WQEs of a linked list are followed by next_wqe_index, which software rewrites as it frees slots.

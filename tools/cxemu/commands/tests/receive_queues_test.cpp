@@ -52,8 +52,6 @@ TEST_F(PoolCommandsTest, DestroyedRmpUnknown) {
 TEST_F(PoolCommandsTest, CreateUnsupportedValuesRefused) {
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.wq_type">(2); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.dbr_umem_valid">(1); }),
-              "BAD_PARAMETER not_supported");
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.log_wq_sz">(16); }),
               "EXCEEDS_LIMIT exceeds_capability");
 }
@@ -87,6 +85,65 @@ TEST_F(PoolCommandsTest, CreateUnknownObjectsRefused) {
                   rmp.template set<"wq.wq_umem_id">(no_object);
               }),
               "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(with_context([](auto rmp) {
+                  rmp.template set<"wq.dbr_umem_valid">(1);
+                  rmp.template set<"wq.dbr_umem_id">(no_object);
+              }),
+              "BAD_RESOURCE unknown_object");
+}
+
+TEST_F(PoolCommandsTest, UmemHoldsBufferAndDoorbellRecord) {
+    const std::uint64_t memory = bench.allocate(std::size_t{2} * 4096);
+    Call<hwtab::cmd_create_umem> umem(2 * sizeof(std::uint64_t));
+    umem.in().set<"umem.num_of_mtt">(2);
+    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), memory);
+    ASSERT_EQ(outcome(bench.run(umem)), "OK");
+    const auto number = umem.out().get<"umem_id">();
+    auto call = good();
+    const hwtab::View<hwtab::rmpc> fields{call.in().bytes<"ctx">()};
+    fields.set<"wq.wq_umem_valid">(1);
+    fields.set<"wq.wq_umem_id">(number);
+    fields.set<"wq.wq_umem_offset">(4096);
+    fields.set<"wq.dbr_umem_valid">(1);
+    fields.set<"wq.dbr_umem_id">(number);
+    fields.set<"wq.dbr_addr">(64);
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    const auto pool = call.out().get<"rmpn">();
+    auto& queue = *bench.hca().objects().of<queues::ReceiveMemoryPool>().find(
+        static_cast<std::uint32_t>(pool));
+    EXPECT_EQ(queue.buffer().address(0), memory + 4096);
+    EXPECT_EQ(queue.available(), 0U);
+    bench.store32(memory + 64, 3);
+    EXPECT_EQ(queue.available(), 3U);
+    const auto free_memory = [&] {
+        return run<hwtab::cmd_destroy_umem>(
+            [&](auto in) { in.template set<"umem_id">(number); });
+    };
+    EXPECT_EQ(free_memory(), "RESOURCE_BUSY object_busy");
+    EXPECT_EQ(simple<hwtab::cmd_destroy_rmp>(pool), "OK");
+    EXPECT_EQ(free_memory(), "OK");
+}
+
+TEST_F(PoolCommandsTest, RecordInUmemHoldsUmem) {
+    Call<hwtab::cmd_create_umem> umem(sizeof(std::uint64_t));
+    umem.in().set<"umem.num_of_mtt">(1);
+    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
+    ASSERT_EQ(outcome(bench.run(umem)), "OK");
+    const auto number = umem.out().get<"umem_id">();
+    EXPECT_EQ(with_context([&](auto rmp) {
+                  rmp.template set<"wq.dbr_umem_valid">(1);
+                  rmp.template set<"wq.dbr_umem_id">(number);
+                  rmp.template set<"wq.dbr_addr">(4096);
+              }),
+              "BAD_PARAMETER umem_out_of_range");
+    auto call = good();
+    const hwtab::View<hwtab::rmpc> fields{call.in().bytes<"ctx">()};
+    fields.set<"wq.dbr_umem_valid">(1);
+    fields.set<"wq.dbr_umem_id">(number);
+    fields.set<"wq.dbr_addr">(8);
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    EXPECT_EQ(run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); }),
+              "RESOURCE_BUSY object_busy");
 }
 
 TEST_F(PoolCommandsTest, RmpHoldsPdUntilDestroyed) {
