@@ -4,6 +4,10 @@
 
 iPXE asks for "opened" when its port is open, is pinged meanwhile, asks for "large", a script behind comments of 64 KiB,
 closes the port, opens it again, and asks for "reopened".
+
+A script that sends before iflinkwait has seen the broadcast group joined makes iPXE ring the doorbell of a QP that is in
+reset, with a destination LID of 0: a port that is still active lets ipoib_transmit() through. The QP stops with an error
+then, until the port is closed.
 """
 
 import http.server
@@ -21,10 +25,10 @@ AFTER_OPENED = f"""#!ipxe
 chain {SERVER}/large
 """
 AFTER_LARGE = f"""#!ipxe
-{COMMENT * (LARGE // len(COMMENT))}ifclose net0
-:again
-ifopen net0 || goto again
-chain {SERVER}/reopened
+{COMMENT * (LARGE // len(COMMENT))}:again
+ifclose net0
+ifopen net0 && iflinkwait --timeout 30000 net0 && chain {SERVER}/reopened ||
+goto again
 """
 AFTER_REOPENED = """#!ipxe
 ifclose net0
