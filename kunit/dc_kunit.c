@@ -30,7 +30,7 @@
  * @fake: the QP and its device
  * @srq: SRQ of the DCT
  * @pd: its PD
- * @fail_opcode: opcode of a command that fails; 0: none
+ * @fail_opcode: opcode of a command that firmware refuses; 0: none
  * @created: context of the last CREATE_DCT
  * @context: context that QUERY_DCT returns
  * @events: last event that the ULP was notified of; -1: none
@@ -317,17 +317,29 @@ static void dct_reset_allows_new_rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(&fixture->created));
 }
 
-static void dct_arm_failure_destroys_dct(struct kunit *test)
+/* Only the events of violations are missing then. */
+static void dct_works_where_arm_dct_is_refused(struct kunit *test)
 {
-	static const u16 expected[] = {
-		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
-	};
+	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
 	struct fixture *fixture = test->priv;
 
 	fixture->fail_opcode = HW_CMD_ARM_DCT;
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
-	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
+	modify_to_rtr(test, fixture);
 	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
+	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
+}
+
+/* The device cannot be relied on after an output that belongs to another command. */
+static void dct_invalid_output_of_arm_dct_discards_dct(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
+	fixture->fake->hca->fault_opcode = HW_CMD_ARM_DCT;
+	fixture->fake->hca->always = true;
+	fixture->fake->hca->fault = FAKE_FAULT_TOKEN;
+	KUNIT_EXPECT_EQ(test, -EBADMSG, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.qpn);
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
 }
@@ -465,7 +477,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dct_destroy_in_err_drains_once),
 	KUNIT_CASE(dct_destroy_before_rtr_issues_nothing),
 	KUNIT_CASE(dct_reset_allows_new_rtr),
-	KUNIT_CASE(dct_arm_failure_destroys_dct),
+	KUNIT_CASE(dct_works_where_arm_dct_is_refused),
+	KUNIT_CASE(dct_invalid_output_of_arm_dct_discards_dct),
 	KUNIT_CASE(dct_take_back_allows_retry),
 	KUNIT_CASE(dct_destroy_failure_allows_retry),
 	KUNIT_CASE(dct_destroy_refused_at_end_of_context_is_left),

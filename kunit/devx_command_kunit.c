@@ -344,6 +344,20 @@ static void devx_query_other_object_returns_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 }
 
+static void devx_create_outlen_contains_number(struct kunit *test)
+{
+	struct hw_create_mkey_in mkey = {};
+	const size_t most = sizeof(struct hw_create_mkey_out), more = most + sizeof(u64);
+	struct hw_create_psv_in psv = {};
+
+	hw_create_mkey_in_set_opcode(&mkey, HW_CMD_CREATE_MKEY);
+	hw_create_psv_in_set_opcode(&psv, HW_CMD_CREATE_PSV);
+	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, sizeof(u64)));
+	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, most));
+	KUNIT_EXPECT_EQ(test, more, cxib_devx_create_outlen(&mkey, more));
+	KUNIT_EXPECT_EQ(test, sizeof(struct hw_create_psv_out), cxib_devx_create_outlen(&psv, most));
+}
+
 static void devx_query_qp_outlen_excludes_pas(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP };
@@ -465,6 +479,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(devx_context_rights_follow_capabilities),
 	KUNIT_CASE(devx_destroy_general_object_passes_type),
 	KUNIT_CASE(devx_query_other_object_returns_einval),
+	KUNIT_CASE(devx_create_outlen_contains_number),
 	KUNIT_CASE(devx_query_qp_outlen_excludes_pas),
 	KUNIT_CASE(devx_query_dbr_addr_reads_0),
 	KUNIT_CASE(devx_modify_verbs_qp_state_returns_eperm),

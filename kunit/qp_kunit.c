@@ -4,6 +4,7 @@
 #include "hw/contexts.h"
 
 #define PDN	0x77
+#define OWNER	7
 #define CQN	0x55
 
 static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
@@ -29,13 +30,29 @@ static void kernel_qp_is_created_with_fre(struct kunit *test)
 	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UD, CXIB_QPT_UMR };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct hw_qpc context;
+	bool is_umr;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		context = context_of(fake, types[i]);
 		KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_fre(&context));
-		KUNIT_EXPECT_EQ(test, PDN, hw_qpc_get_pd(&context));
+		is_umr = types[i] == CXIB_QPT_UMR;
+		KUNIT_EXPECT_EQ(test, is_umr ? 0 : PDN, hw_qpc_get_pd(&context));
+		KUNIT_EXPECT_EQ(test, is_umr, hw_qpc_get_latency_sensitive(&context));
 	}
+}
+
+/* create_user_qp() in mlx5_ib/qp.c: XRC QPs are the kernel's, whoever uses them. */
+static void xrc_qp_has_uid_of_kernel(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_pd pd = { .uid = OWNER };
+
+	fake->qp.ib.pd = &pd.ib;
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	KUNIT_EXPECT_EQ(test, OWNER, cxib_qp_uid(&fake->qp));
+	fake->qp.ib.qp_type = IB_QPT_XRC_INI;
+	KUNIT_EXPECT_EQ(test, 0, cxib_qp_uid(&fake->qp));
 }
 
 /* With fre user space could map any DMA address with an mkey. */
@@ -122,6 +139,7 @@ static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
+	KUNIT_CASE(xrc_qp_has_uid_of_kernel),
 	KUNIT_CASE(user_qp_is_created_without_fre),
 	KUNIT_CASE(xrc_tgt_qp_names_placeholder_cq),
 	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),

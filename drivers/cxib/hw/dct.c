@@ -98,6 +98,9 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_dct);
  *
  * A single event %HW_EVENT_TYPE_DCT_KEY_VIOLATION reports any number of
  * violations.
+ *
+ * Return: 0; -EREMOTEIO when firmware refuses, and reports no violations: the DCT works; else as
+ *	cxib_cmd_exec().
  */
 int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
@@ -107,6 +110,6 @@ int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 	hw_arm_dct_in_set_opcode(&in, HW_CMD_ARM_DCT);
 	hw_arm_dct_in_set_uid(&in, uid);
 	hw_arm_dct_in_set_dct_number(&in, dctn);
-	return cxib_cmd_exec_inout(queue, in, out);
+	return cxib_cmd_exec_optional(queue, in, out);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_dct);

@@ -290,6 +290,25 @@ int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *obj
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
 
 /**
+ * cxib_devx_create_outlen() - output length of a create command
+ * @in: input of the command; 16 bytes at least
+ * @length: output length that user space has requested, bytes
+ *
+ * User space may omit the number of the object, but the driver needs it to destroy the object. A
+ * PSV's is behind the 16 bytes that most outputs have.
+ *
+ * Return: @length, or more: the output contains the number.
+ */
+size_t cxib_devx_create_outlen(const void *in, size_t length)
+{
+	const bool is_long = opcode_of(in) == HW_CMD_CREATE_PSV;
+
+	return max(length, is_long ? sizeof(struct hw_create_psv_out) :
+				     sizeof(struct hw_general_obj_out_cmd_hdr));
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_create_outlen);
+
+/**
  * cxib_devx_get_obj_id() - reads the number of a created object
  * @out: output of the create command
  * @length: length of @out, bytes; a number beyond it reads as 0

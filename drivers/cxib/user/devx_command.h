@@ -79,9 +79,6 @@ struct cxib_devx_refs {
 	bool net_raw;
 };
 
-/* Output length that contains the number of a new object of each kind. */
-#define CXIB_DEVX_CREATE_OUT_SIZE	32
-
 /* Query outputs list the DMA addresses of pages from this offset on. */
 #define CXIB_DEVX_QUERY_MAX		0x110
 
@@ -93,6 +90,7 @@ void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_i
 void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 			     struct hw_general_obj_in_cmd_hdr *in);
 int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in);
+size_t cxib_devx_create_outlen(const void *in, size_t length);
 size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t length);
 void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out);
 int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,

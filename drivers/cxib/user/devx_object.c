@@ -237,8 +237,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	/* User space may omit the number, but the driver needs it to destroy the object. */
-	out_size = max_t(size_t, out_length, CXIB_DEVX_CREATE_OUT_SIZE);
+	out_size = cxib_devx_create_outlen(in, out_length);
 	out = uverbs_zalloc(attrs, out_size);
 	if (IS_ERR(out))
 		return PTR_ERR(out);

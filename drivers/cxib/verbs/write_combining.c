@@ -186,7 +186,9 @@ static int change_state(const struct trial *trial, u16 opcode)
 	hw_qpc_set_pm_state(&transition.context, HW_QP_MIGRATION_STATE_MIGRATED);
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
-	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
+	hw_qpc_set_log_ack_req_freq(&transition.context, CXIB_LOG_ACK_REQ_FREQ);
+	if (opcode == HW_CMD_RST2INIT_QP)
+		hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
 	return cxib_cmd_modify_qp(commands_of(trial->ibdev), &transition);
 }
 

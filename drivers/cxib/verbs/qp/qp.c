@@ -195,11 +195,22 @@ static bool fetches_rendezvous(const struct cxib_qp *qp)
 	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
+/* A DCI receives nothing; it names the placeholder SRQ and XRC domain as in mlx5_ib. */
+static void fill_dci(struct hw_qpc *context, const struct cxib_qp *qp)
+{
+	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
+
+	hw_qpc_set_xrcd(context, xrc->xrcd);
+	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
+	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
+}
+
 static void init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	if (fetches_rendezvous(qp))
 		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
-	if (qp->ib.srq && !cxib_qp_is_dci(qp)) {
+	if (qp->ib.srq) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->srqn);
 	} else if (qp->has_rq) {
@@ -223,6 +234,8 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
 	if (cxib_qp_is_xrc(qp))
 		fill_xrc(context, qp, init);
+	else if (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc)
+		fill_dci(context, qp);
 	else
 		init_rq(context, qp);
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
@@ -251,7 +264,11 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 {
 	hw_qpc_set_st(context, cxib_qp_service_type(init->qp_type));
 	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_pd(context, cxib_qp_pdn(qp));
+	/* As in mlx5_ib: transitions name the PD, which a REG_UMR QP does not use. */
+	if (qp->ib.qp_type == CXIB_QPT_UMR)
+		hw_qpc_set_latency_sensitive(context, 1);
+	else
+		hw_qpc_set_pd(context, cxib_qp_pdn(qp));
 	hw_qpc_set_uar_page(context, qp->uar);
 	hw_qpc_set_user_index(context, qp->user_index);
 	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_dci_streams);

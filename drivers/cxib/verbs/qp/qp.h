@@ -277,10 +277,13 @@ static inline bool cxib_qp_is_dci(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_DRIVER && !qp->dct;
 }
 
-/* Owner uid; 0: kernel. XRC_TGT QPs have no PD and are shared by processes. */
+/*
+ * Owner uid; 0: kernel. XRC_TGT QPs have no PD and are shared by processes. XRC_INI QPs belong to
+ * the kernel, too: no public driver creates XRC QPs of another uid.
+ */
 static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
 {
-	return qp->ib.pd ? to_pd(qp->ib.pd)->uid : 0;
+	return qp->ib.pd && !cxib_qp_is_xrc(qp) ? to_pd(qp->ib.pd)->uid : 0;
 }
 
 static inline bool cxib_qp_is_connection(const struct cxib_qp *qp)
