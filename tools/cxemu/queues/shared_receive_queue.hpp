@@ -33,7 +33,7 @@ struct SharedReceiveAttributes {
     std::uint32_t log_stride = 0; ///< bytes, log2
     bool has_signatures = false;
     std::uint64_t doorbell_record = 0; ///< bus address
-    std::uint16_t limit = 0; ///< 0: not armed
+    std::uint16_t limit = 0;           ///< 0: not armed
 };
 
 struct SharedReceiveResources {

@@ -116,8 +116,7 @@ TEST_F(PoolCommandsTest, UmemHoldsBufferAndDoorbellRecord) {
     bench.store32(memory + 64, 3);
     EXPECT_EQ(queue.available(), 3U);
     const auto free_memory = [&] {
-        return run<hwtab::cmd_destroy_umem>(
-            [&](auto in) { in.template set<"umem_id">(number); });
+        return run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); });
     };
     EXPECT_EQ(free_memory(), "RESOURCE_BUSY object_busy");
     EXPECT_EQ(simple<hwtab::cmd_destroy_rmp>(pool), "OK");
