@@ -347,7 +347,8 @@ static void devx_query_other_object_returns_einval(struct kunit *test)
 static void devx_create_outlen_contains_number(struct kunit *test)
 {
 	struct hw_create_mkey_in mkey = {};
-	const size_t most = sizeof(struct hw_create_mkey_out), more = most + sizeof(u64);
+	const size_t most = sizeof(struct hw_create_mkey_out);
+	const size_t more = most + sizeof(u64);
 	struct hw_create_psv_in psv = {};
 
 	hw_create_mkey_in_set_opcode(&mkey, HW_CMD_CREATE_MKEY);
@@ -355,7 +356,8 @@ static void devx_create_outlen_contains_number(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, sizeof(u64)));
 	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, most));
 	KUNIT_EXPECT_EQ(test, more, cxib_devx_create_outlen(&mkey, more));
-	KUNIT_EXPECT_EQ(test, sizeof(struct hw_create_psv_out), cxib_devx_create_outlen(&psv, most));
+	KUNIT_EXPECT_EQ(test, sizeof(struct hw_create_psv_out),
+			cxib_devx_create_outlen(&psv, most));
 }
 
 static void devx_query_qp_outlen_excludes_pas(struct kunit *test)

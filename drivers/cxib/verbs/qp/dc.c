@@ -262,8 +262,8 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 		return err;
 	}
 	/*
-	 * A device that refuses reports no DC access key violations; the DCT works all the same. The
-	 * kernel's own driver never asks for them.
+	 * A device that refuses reports no DC access key violations; the DCT works all the same.
+	 * The kernel's own driver never asks for them.
 	 */
 	err = cxib_command_optional(cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
 	if (err)
