@@ -347,17 +347,17 @@ static void devx_query_other_object_returns_einval(struct kunit *test)
 static void devx_create_outlen_contains_number(struct kunit *test)
 {
 	struct hw_create_mkey_in mkey = {};
-	const size_t most = sizeof(struct hw_create_mkey_out);
-	const size_t more = most + sizeof(u64);
+	const size_t usual = sizeof(struct hw_create_mkey_out);
+	const size_t longer = usual + sizeof(u64);
 	struct hw_create_psv_in psv = {};
 
 	hw_create_mkey_in_set_opcode(&mkey, HW_CMD_CREATE_MKEY);
 	hw_create_psv_in_set_opcode(&psv, HW_CMD_CREATE_PSV);
-	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, sizeof(u64)));
-	KUNIT_EXPECT_EQ(test, most, cxib_devx_create_outlen(&mkey, most));
-	KUNIT_EXPECT_EQ(test, more, cxib_devx_create_outlen(&mkey, more));
+	KUNIT_EXPECT_EQ(test, usual, cxib_devx_create_outlen(&mkey, sizeof(u64)));
+	KUNIT_EXPECT_EQ(test, usual, cxib_devx_create_outlen(&mkey, usual));
+	KUNIT_EXPECT_EQ(test, longer, cxib_devx_create_outlen(&mkey, longer));
 	KUNIT_EXPECT_EQ(test, sizeof(struct hw_create_psv_out),
-			cxib_devx_create_outlen(&psv, most));
+			cxib_devx_create_outlen(&psv, usual));
 }
 
 static void devx_query_qp_outlen_excludes_pas(struct kunit *test)
