@@ -195,6 +195,13 @@ static bool fetches_rendezvous(const struct cxib_qp *qp)
 	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
+/* Needs cxib_xrc_init(). A DCI can do without, on a device that has no XRC. */
+static bool names_placeholder(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_xrc(qp) ||
+	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
+}
+
 /* A DCI receives nothing; it names the placeholder SRQ and XRC domain as in mlx5_ib. */
 static void fill_dci(struct hw_qpc *context, const struct cxib_qp *qp)
 {
@@ -234,7 +241,7 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
 	if (cxib_qp_is_xrc(qp))
 		fill_xrc(context, qp, init);
-	else if (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc)
+	else if (names_placeholder(qp))
 		fill_dci(context, qp);
 	else
 		init_rq(context, qp);
@@ -417,7 +424,7 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
  * @init: attributes; all but cap are checked
  *
  * Context: process context, may sleep.
- * Return: 0; -EINVAL or -EOPNOTSUPP for invalid or unsupported attributes; for XRC also
+ * Return: 0; -EINVAL or -EOPNOTSUPP for invalid or unsupported attributes; for XRC and DCIs also
  * as cxib_xrc_init().
  */
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
@@ -425,7 +432,7 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err = check_attributes(ibdev, init);
 
-	if (!err && cxib_qp_is_xrc(qp))
+	if (!err && names_placeholder(qp))
 		err = cxib_xrc_init(ibdev);
 	if (!err)
 		init_fields(qp, init);
