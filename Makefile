@@ -53,7 +53,7 @@ headers:
 
 ##@ Test
 .PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-pipelining bench-polling bench-ulps sparse
-check: lab-tree ## everything that CI runs: half an hour to an hour, 20 minutes longer with a lab to prepare
+check: lab-tree ## everything that CI runs: half an hour to two hours, 20 minutes longer with a lab to prepare
 	@tools/testing/check --level check
 
 check-fast: lab-tree ## what needs no guest: style, sparse, host tests; 3 minutes

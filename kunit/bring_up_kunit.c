@@ -145,7 +145,7 @@ static void bring_up_failed_cmd_unwinds(struct kunit *test)
 	unsigned int optional = 0;
 	unsigned int at;
 
-	for (at = *fault % kunit_sample; at < count; at += kunit_sample) {
+	for (at = (fault - faults) % kunit_sample; at < count; at += kunit_sample) {
 		struct cxib_hw *hw = alloc_hw(test);
 
 		hw->command_timeout_ms = SHORT_MS;
@@ -189,7 +189,7 @@ static void tear_down_failed_cmd_leaves_device_clean(struct kunit *test)
 	struct fake_hca *hca = with_few_pages(test);
 	unsigned int at;
 
-	for (at = *fault % kunit_sample; ; at += kunit_sample) {
+	for (at = (fault - faults) % kunit_sample; ; at += kunit_sample) {
 		struct cxib_hw *hw = alloc_hw(test);
 		unsigned int before;
 

@@ -9,7 +9,7 @@
 #define START		0x2100000ULL
 #define RANGE		0x3000
 #define LENGTH		0x180
-#define LOG_ALIGNMENT	6
+#define LOG_ALIGNMENT	9
 #define TYPE		3
 
 static int memic_init(struct kunit *test)
@@ -35,8 +35,23 @@ static void alloc_memic_passes_range(struct kunit *test)
 			hw_alloc_memic_in_get_range_start_addr(scripted->in));
 	KUNIT_EXPECT_EQ(test, RANGE, hw_alloc_memic_in_get_range_size(scripted->in));
 	KUNIT_EXPECT_EQ(test, LENGTH, hw_alloc_memic_in_get_memic_size(scripted->in));
-	KUNIT_EXPECT_EQ(test, LOG_ALIGNMENT,
+	KUNIT_EXPECT_EQ(test, LOG_ALIGNMENT - CXIB_MEMIC_LOG_UNIT,
 			hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
+}
+
+/* mlx5_cmd_alloc_memic() in mlx5_ib/dm.c: the device counts in units of 64 bytes. */
+static void alloc_memic_up_to_64_bytes_asks_for_no_alignment(struct kunit *test)
+{
+	struct cxib_memic_params params = { .range = RANGE, .length = LENGTH };
+	struct scripted_hca *scripted = test->priv;
+	u64 address;
+
+	for (; params.log_alignment <= CXIB_MEMIC_LOG_UNIT; params.log_alignment++) {
+		KUNIT_ASSERT_EQ(test, 0,
+				cxib_cmd_alloc_memic(&scripted->queue, &params, &address));
+		KUNIT_EXPECT_EQ(test, 0,
+				hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
+	}
 }
 
 static void alloc_memic_range_full_returns_eagain(struct kunit *test)
@@ -92,6 +107,7 @@ static void dealloc_memic_op_passes_type(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(alloc_memic_passes_range),
+	KUNIT_CASE(alloc_memic_up_to_64_bytes_asks_for_no_alignment),
 	KUNIT_CASE(alloc_memic_range_full_returns_eagain),
 	KUNIT_CASE(dealloc_memic_passes_address_and_size),
 	KUNIT_CASE(alloc_memic_op_returns_address),

@@ -5,6 +5,8 @@
 
 #define PDN	0x77
 #define OWNER	7
+#define SRQN	0x99
+#define XRCD	0x44
 #define CQN	0x55
 
 static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
@@ -42,7 +44,7 @@ static void kernel_qp_is_created_with_fre(struct kunit *test)
 	}
 }
 
-/* create_user_qp() in mlx5_ib/qp.c: XRC QPs are the kernel's, whoever uses them. */
+/* create_user_qp() in mlx5_ib/qp.c: those of user space, too. */
 static void xrc_qp_has_uid_of_kernel(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -82,6 +84,28 @@ static void xrc_tgt_qp_names_placeholder_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_snd(&context));
 	KUNIT_EXPECT_EQ(test, CQN, hw_qpc_get_cqn_rcv(&context));
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_no_sq(&context));
+}
+
+/* As in mlx5_ib, which was never seen to create a DCI without an SRQ. */
+static void dci_names_placeholder_srq_where_xrc_exists(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+
+	fake->ibdev.xrc.srqn = SRQN;
+	fake->ibdev.xrc.xrcd = XRCD;
+	fake->qp.has_rq = false;
+	fake->hw.caps.xrc = true;
+	context = context_of(fake, IB_QPT_DRIVER);
+	KUNIT_EXPECT_EQ(test, HW_QP_RQ_TYPE_SRQ_RQ, hw_qpc_get_rq_type(&context));
+	KUNIT_EXPECT_EQ(test, SRQN, hw_qpc_get_srqn_rmpn_xrqn(&context));
+	KUNIT_EXPECT_EQ(test, XRCD, hw_qpc_get_xrcd(&context));
+	KUNIT_EXPECT_EQ(test, cxib_recv_cq(&fake->qp)->cqn, hw_qpc_get_cqn_rcv(&context));
+
+	fake->hw.caps.xrc = false;
+	context = context_of(fake, IB_QPT_DRIVER);
+	KUNIT_EXPECT_EQ(test, HW_QP_RQ_TYPE_ZERO_LEN_RQ, hw_qpc_get_rq_type(&context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_srqn_rmpn_xrqn(&context));
 }
 
 static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
@@ -142,6 +166,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(xrc_qp_has_uid_of_kernel),
 	KUNIT_CASE(user_qp_is_created_without_fre),
 	KUNIT_CASE(xrc_tgt_qp_names_placeholder_cq),
+	KUNIT_CASE(dci_names_placeholder_srq_where_xrc_exists),
 	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),
 	KUNIT_CASE(rc_qp_has_fast_registration_with_or_without_imaicl),
 	KUNIT_CASE(rc_qp_has_atomics_in_host_byte_order_only),

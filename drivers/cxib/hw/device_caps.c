@@ -19,6 +19,7 @@
 #include "hw/contexts.h"
 #include "hw/device.h"
 #include "hw/device_caps.h"
+#include "hw/memic.h"
 
 /* More than 2^18 QPs cost firmware pages without a use. */
 #define LOG_QPS		18
@@ -487,7 +488,8 @@ static int query_memic(struct cxib_command_queue *queue, struct cxib_device_caps
 	caps->memic_bar_size = hw_device_mem_cap_get_memic_bar_size(&page);
 	caps->memic_max_size = hw_device_mem_cap_get_max_memic_size(&page);
 	caps->memic_log_min_size = hw_device_mem_cap_get_log_min_memic_alloc_size(&page);
-	caps->memic_log_max_alignment = hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
+	caps->memic_log_max_alignment = CXIB_MEMIC_LOG_UNIT +
+					hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
 	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
 	caps->memic = memic_is_valid(queue, caps);
 	if (!caps->memic)

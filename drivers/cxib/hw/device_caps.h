@@ -135,7 +135,7 @@ struct hw_cmd_hca_cap;
  * @memic_bar_size: length of MEMIC in BAR 0
  * @memic_max_size: max length of an allocation
  * @memic_log_min_size: log2 of the min length and granularity of an allocation
- * @memic_log_max_alignment: log2 of the max alignment
+ * @memic_log_max_alignment: log2 of the max alignment, bytes
  * @memic_operations: memic operations, one bit for each type
  */
 struct cxib_device_caps {

@@ -2,6 +2,7 @@
 /* MEMIC commands. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
+#include <linux/minmax.h>
 
 #include "hw/command_queue.h"
 #include "hw/commands_memory.h"
@@ -18,6 +19,7 @@
 int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 			 const struct cxib_memic_params *params, u64 *address)
 {
+	const unsigned int log_alignment = max(params->log_alignment, CXIB_MEMIC_LOG_UNIT);
 	struct hw_alloc_memic_in in = {};
 	struct hw_alloc_memic_out out;
 	struct cxib_command command = {
@@ -28,7 +30,8 @@ int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 	int err;
 
 	hw_alloc_memic_in_set_opcode(&in, HW_CMD_ALLOC_MEMIC);
-	hw_alloc_memic_in_set_log_memic_addr_alignment(&in, params->log_alignment);
+	hw_alloc_memic_in_set_log_memic_addr_alignment(&in,
+						       log_alignment - CXIB_MEMIC_LOG_UNIT);
 	hw_alloc_memic_in_set_range_start_addr(&in, params->start);
 	hw_alloc_memic_in_set_range_size(&in, params->range);
 	hw_alloc_memic_in_set_memic_size(&in, params->length);

@@ -10,12 +10,15 @@
 
 struct cxib_command_queue;
 
+/* Unit of alignments in commands and capabilities, log2 of bytes; every allocation has it. */
+#define CXIB_MEMIC_LOG_UNIT	6U
+
 /**
  * struct cxib_memic_params - attributes of a MEMIC allocation
  * @start: first allowed address, page-aligned
  * @range: bytes from @start that the allocation must be within
  * @length: length, bytes
- * @log_alignment: log2 of its alignment
+ * @log_alignment: log2 of its alignment, bytes
  */
 struct cxib_memic_params {
 	u64 start;

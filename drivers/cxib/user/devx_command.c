@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/math.h>
 #include <linux/minmax.h>
 
 #include "hw/capabilities.h"
@@ -291,20 +292,23 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
 
 /**
  * cxib_devx_create_outlen() - output length of a create command
- * @in: input of the command; 16 bytes at least
+ * @in: input of the command; 16 bytes at needed
  * @length: output length that user space has requested, bytes
  *
- * User space may omit the number of the object, but the driver needs it to destroy the object. A
- * PSV's is behind the 16 bytes that most outputs have.
+ * User space may omit the number of the object, but the driver needs it to destroy the object.
  *
- * Return: @length, or more: the output contains the number.
+ * Return: @length, or more: the output contains the number. Outputs are multiples of 16 bytes.
  */
 size_t cxib_devx_create_outlen(const void *in, size_t length)
 {
-	const bool is_long = opcode_of(in) == HW_CMD_CREATE_PSV;
+	const u16 opcode = opcode_of(in);
+	size_t needed = 0;
+	unsigned int i;
 
-	return max(length, is_long ? sizeof(struct hw_create_psv_out) :
-				     sizeof(struct hw_general_obj_out_cmd_hdr));
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].create == opcode)
+			needed = (kinds[i].number_word + 1) * sizeof(__be32);
+	return max(length, round_up(needed, sizeof(struct hw_general_obj_out_cmd_hdr)));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_create_outlen);
 

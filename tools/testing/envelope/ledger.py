@@ -19,8 +19,8 @@ What cxib sends unlike public drivers
 No adapter was at hand when cxib was written. That an adapter takes what cxib sends is inferred from public drivers:
 what they send, real adapters take. ``cxemu --envelope`` records the fields and values that a driver uses in commands,
 contexts, registers, work queue entries and doorbells. ``tools/testing/envelope/public.toml`` is the envelope of the
-kernel's own driver: that of Linux 6.12 on each generation of devices, with rdma-core's tests, the kernel's protocols over
-it and HCAs that fail, and those of Linux 6.1 and 7.3. ``tools/testing/envelope/record`` makes it again.
+kernel's own driver: that of Linux 6.12 with rdma-core's tests and the kernel's protocols over it, and those of Linux 6.1
+and 7.3. ``tools/testing/envelope/record`` makes it again.
 Steps of ``make check`` compare what cxib sends with it, in rdma-core's tests, the kernel's protocols and the test module for
 kernel verbs: a difference that this page does not explain fails them.
 

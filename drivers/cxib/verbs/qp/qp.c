@@ -171,19 +171,27 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 	free_entries(qp);
 }
 
+/* Needs cxib_xrc_init(). A DCI does without on a device that has no XRC. */
+static bool names_placeholder(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_xrc(qp) ||
+	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
+}
+
 /*
- * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. An
- * XRC_TGT QP names the placeholder CQ for sends, too, as that of the kernel's own driver.
+ * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for, and a DCI
+ * receives nothing. An XRC_TGT QP names the placeholder CQ for sends, too. All of it is as in the
+ * kernel's own driver.
  */
-static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
-		     const struct ib_qp_init_attr *init)
+static void fill_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
+			     const struct ib_qp_init_attr *init)
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
 	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->xrcdn : xrc->xrcd);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
-	hw_qpc_set_cqn_rcv(context, xrc->cqn);
+	hw_qpc_set_cqn_rcv(context, cxib_qp_is_dci(qp) ? cxib_recv_cq(qp)->cqn : xrc->cqn);
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		hw_qpc_set_cqn_snd(context, xrc->cqn);
 }
@@ -195,29 +203,11 @@ static bool fetches_rendezvous(const struct cxib_qp *qp)
 	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
-/* Needs cxib_xrc_init(). A DCI can do without, on a device that has no XRC. */
-static bool names_placeholder(const struct cxib_qp *qp)
-{
-	return cxib_qp_is_xrc(qp) ||
-	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
-}
-
-/* A DCI receives nothing; it names the placeholder SRQ and XRC domain as in mlx5_ib. */
-static void fill_dci(struct hw_qpc *context, const struct cxib_qp *qp)
-{
-	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
-
-	hw_qpc_set_xrcd(context, xrc->xrcd);
-	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
-	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
-	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
-}
-
 static void init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	if (fetches_rendezvous(qp))
 		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
-	if (qp->ib.srq) {
+	if (qp->ib.srq && !cxib_qp_is_dci(qp)) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->srqn);
 	} else if (qp->has_rq) {
@@ -239,10 +229,8 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 		hw_qpc_set_no_sq(context, 1);
 	if (qp->ib.send_cq)
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
-	if (cxib_qp_is_xrc(qp))
-		fill_xrc(context, qp, init);
-	else if (names_placeholder(qp))
-		fill_dci(context, qp);
+	if (names_placeholder(qp))
+		fill_placeholder(context, qp, init);
 	else
 		init_rq(context, qp);
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);

@@ -96,11 +96,7 @@ TEST_F(CompletionQueueCommandsTest, CompressionUnsupportedRefused) {
 
 TEST_F(CompletionQueueCommandsTest, UmemHoldsRingAndDoorbellRecord) {
     const std::uint64_t memory = bench.allocate(std::size_t{2} * 4096);
-    Call<hwtab::cmd_create_umem> umem(2 * sizeof(std::uint64_t));
-    umem.in().set<"umem.num_of_mtt">(2);
-    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), memory);
-    ASSERT_EQ(outcome(bench.run(umem)), "OK");
-    const auto number = umem.out().get<"umem_id">();
+    const auto number = make_umem(memory, 2);
     auto call = good();
     call.in().set<"cq_umem_valid">(1);
     call.in().set<"cq_umem_id">(number);
@@ -116,8 +112,7 @@ TEST_F(CompletionQueueCommandsTest, UmemHoldsRingAndDoorbellRecord) {
     EXPECT_EQ(queue.outstanding(), 1U);
     bench.store32(memory + 64, 1);
     EXPECT_EQ(queue.outstanding(), 0U);
-    EXPECT_EQ(run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); }),
-              "RESOURCE_BUSY object_busy");
+    EXPECT_EQ(destroy_umem(number), "RESOURCE_BUSY object_busy");
 }
 
 TEST_F(CompletionQueueCommandsTest, CreateUnknownUmemRefused) {

@@ -50,6 +50,18 @@ protected:
         return outcome(bench.run(good));
     }
 
+    /// Registers \p count pages at \p memory. \return the number of the umem
+    std::uint64_t make_umem(std::uint64_t memory, std::size_t count) {
+        Call<hwtab::cmd_create_umem> call(count * sizeof(std::uint64_t));
+        call.in().template set<"umem.num_of_mtt">(count);
+        Bench::list_pages(call.input().subspan(hwtab::create_umem_in.size), memory);
+        EXPECT_EQ(outcome(bench.run(call)), "OK");
+        return call.out().template get<"umem_id">();
+    }
+    std::string destroy_umem(std::uint64_t number) {
+        return run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); });
+    }
+
     Bench bench;
 };
 

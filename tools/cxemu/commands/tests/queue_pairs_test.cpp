@@ -177,23 +177,18 @@ TEST_F(QueuePairCommandsTest, CreateUnknownObjectsRefused) {
 }
 
 TEST_F(QueuePairCommandsTest, CreateUmemTooSmallRefused) {
-    Call<hwtab::cmd_create_umem> umem(sizeof(std::uint64_t));
-    umem.in().set<"umem.num_of_mtt">(1);
-    store_be<std::uint64_t>(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
-    ASSERT_EQ(outcome(bench.run(umem)), "OK");
+    const auto number = make_umem(bench.allocate(4096), 1);
     const auto create = [&](std::uint64_t offset) {
         return corrupted(good(), [&](auto in) {
             in.template set<"wq_umem_valid">(1);
-            in.template set<"wq_umem_id">(umem.out().get<"umem_id">());
+            in.template set<"wq_umem_id">(number);
             in.template set<"wq_umem_offset">(offset);
         });
     };
     EXPECT_EQ(create(4096), "BAD_PARAMETER umem_out_of_range");
     EXPECT_EQ(create(~0ULL), "BAD_PARAMETER umem_out_of_range");
     EXPECT_EQ(create(1024), "OK");
-    EXPECT_EQ(run<hwtab::cmd_destroy_umem>(
-                  [&](auto in) { in.template set<"umem_id">(umem.out().get<"umem_id">()); }),
-              "RESOURCE_BUSY object_busy");
+    EXPECT_EQ(destroy_umem(number), "RESOURCE_BUSY object_busy");
 }
 
 TEST_F(QueuePairCommandsTest, CreateWithoutFreeNumberFails) {

@@ -94,11 +94,7 @@ TEST_F(PoolCommandsTest, CreateUnknownObjectsRefused) {
 
 TEST_F(PoolCommandsTest, UmemHoldsBufferAndDoorbellRecord) {
     const std::uint64_t memory = bench.allocate(std::size_t{2} * 4096);
-    Call<hwtab::cmd_create_umem> umem(2 * sizeof(std::uint64_t));
-    umem.in().set<"umem.num_of_mtt">(2);
-    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), memory);
-    ASSERT_EQ(outcome(bench.run(umem)), "OK");
-    const auto number = umem.out().get<"umem_id">();
+    const auto number = make_umem(memory, 2);
     auto call = good();
     const hwtab::View<hwtab::rmpc> fields{call.in().bytes<"ctx">()};
     fields.set<"wq.wq_umem_valid">(1);
@@ -115,20 +111,13 @@ TEST_F(PoolCommandsTest, UmemHoldsBufferAndDoorbellRecord) {
     EXPECT_EQ(queue.available(), 0U);
     bench.store32(memory + 64, 3);
     EXPECT_EQ(queue.available(), 3U);
-    const auto free_memory = [&] {
-        return run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); });
-    };
-    EXPECT_EQ(free_memory(), "RESOURCE_BUSY object_busy");
+    EXPECT_EQ(destroy_umem(number), "RESOURCE_BUSY object_busy");
     EXPECT_EQ(simple<hwtab::cmd_destroy_rmp>(pool), "OK");
-    EXPECT_EQ(free_memory(), "OK");
+    EXPECT_EQ(destroy_umem(number), "OK");
 }
 
 TEST_F(PoolCommandsTest, RecordInUmemHoldsUmem) {
-    Call<hwtab::cmd_create_umem> umem(sizeof(std::uint64_t));
-    umem.in().set<"umem.num_of_mtt">(1);
-    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
-    ASSERT_EQ(outcome(bench.run(umem)), "OK");
-    const auto number = umem.out().get<"umem_id">();
+    const auto number = make_umem(bench.allocate(4096), 1);
     EXPECT_EQ(with_context([&](auto rmp) {
                   rmp.template set<"wq.dbr_umem_valid">(1);
                   rmp.template set<"wq.dbr_umem_id">(number);
@@ -141,8 +130,7 @@ TEST_F(PoolCommandsTest, RecordInUmemHoldsUmem) {
     fields.set<"wq.dbr_umem_id">(number);
     fields.set<"wq.dbr_addr">(8);
     ASSERT_EQ(outcome(bench.run(call)), "OK");
-    EXPECT_EQ(run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); }),
-              "RESOURCE_BUSY object_busy");
+    EXPECT_EQ(destroy_umem(number), "RESOURCE_BUSY object_busy");
 }
 
 TEST_F(PoolCommandsTest, RmpHoldsPdUntilDestroyed) {
