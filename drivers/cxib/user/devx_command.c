@@ -292,7 +292,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
 
 /**
  * cxib_devx_create_outlen() - output length of a create command
- * @in: input of the command; 16 bytes at needed
+ * @in: input of the command; 16 bytes at least
  * @length: output length that user space has requested, bytes
  *
  * User space may omit the number of the object, but the driver needs it to destroy the object.
