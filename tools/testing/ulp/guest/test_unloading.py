@@ -101,10 +101,10 @@ class Unloading(Faulty):
             disks.verify(path, "64k")
 
     def check_driver(self, target: Target, connect: Connect) -> None:
-        """The driver goes in the middle of I/O, from both ends at once."""
+        """The driver goes in the middle of I/O, from both ends."""
         with target(), suppressed(connect()) as path:
             load = writes(path)
-            removable.unload()
+            self.unload_driver()
             self.load_driver_again()
             load.end()
         disks.unload(*CLIENT_MODULES, *TARGET_MODULES)
