@@ -69,18 +69,31 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 	return err;
 }
 
-/* The largest page size that fits; the start need not be aligned to it. */
+/* Do the pages hold nothing but the umem? */
+static bool covers_only(const struct ib_umem *umem, unsigned long page_size)
+{
+	return !ib_umem_dma_offset(umem, page_size) && IS_ALIGNED(umem->length, page_size);
+}
+
+/*
+ * CREATE_UMEM has pages but no length, and commands can name any place in them. The user context
+ * owns a system page as a whole. A larger page would hold memory of others beside the umem.
+ */
 static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 				    const struct request *request)
 {
+	u64 sizes = request->page_sizes;
 	unsigned long size;
 
-	size = ib_umem_find_best_pgoff(memory->umem, request->page_sizes, U32_MAX);
-	if (!size)
-		ibdev_dbg(memory->context->ib.device,
-			  "umem 0x%llx: no page size of 0x%llx fits\n",
-			  request->address, request->page_sizes);
-	return size;
+	do {
+		size = ib_umem_find_best_pgoff(memory->umem, sizes, U32_MAX);
+		if (size && (size <= PAGE_SIZE || covers_only(memory->umem, size)))
+			return size;
+		sizes &= size - 1;
+	} while (size && sizes);
+	ibdev_dbg(memory->context->ib.device, "umem 0x%llx: no page size of 0x%llx fits\n",
+		  request->address, request->page_sizes);
+	return 0;
 }
 
 static void list_pages(const struct cxib_devx_umem *memory, unsigned long page_size,

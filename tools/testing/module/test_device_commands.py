@@ -2,8 +2,10 @@
 """DEVX commands: what is refused, which objects are destroyed with which, and that processes are isolated."""
 
 import contextlib
+import ctypes
 import errno
 import functools
+import mmap
 import re
 import struct
 import threading
@@ -17,6 +19,7 @@ import rdma
 import stalled_page
 from unprivileged import unprivileged
 
+QUERY_LAG, QUERY_VNIC_ENV = hw.HW_CMD_QUERY_LAG, hw.HW_CMD_QUERY_VNIC_ENV
 QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_EQ = hw.HW_CMD_QUERY_HCA_CAP, hw.HW_CMD_TEARDOWN_HCA, hw.HW_CMD_CREATE_EQ
 CREATE_MKEY, QUERY_MKEY, CREATE_PSV = hw.HW_CMD_CREATE_MKEY, hw.HW_CMD_QUERY_MKEY, hw.HW_CMD_CREATE_PSV
 CREATE_QP, QUERY_QP, RST2INIT_QP = hw.HW_CMD_CREATE_QP, hw.HW_CMD_QUERY_QP, hw.HW_CMD_RST2INIT_QP
@@ -24,9 +27,10 @@ TO_ERROR_QP, RTS2RTS_QP, INIT2INIT_QP = hw.HW_CMD_2ERR_QP, hw.HW_CMD_RTS2RTS_QP,
 CREATE_GENERAL_OBJECT = hw.HW_CMD_CREATE_GENERAL_OBJECT
 CONTROLLED_Q_KEY = 0x80010000
 GENERAL_CAPABILITIES, CAPABILITIES_BYTES = 1, 0x1010
+LAG_BYTES, ENVIRONMENT_BYTES = 0x10, 0x210
 RESERVED_NUMBERS, DEVICE_MEMORY_FOR_TABLES = 0x2C, 0x08
 KEY_OF_BUS_ADDRESSES, KEY_OF_PAGES, KEY_OF_PIECES = 0, 1, 2
-PAGE = 4096
+PAGE, HUGE_PAGE = 4096, 2 << 20
 
 
 def command(opcode: int, length: int = 16, **words: int) -> bytes:
@@ -48,10 +52,10 @@ def key(pd: int, mode: int = KEY_OF_PIECES) -> bytes:
 
 def queue_pair(device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
     """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
-    place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0, "srq": 0} | changes
+    place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0, "srq": 0, "record": PAGE} | changes
     receives = 1 << 24 | place["srq"] if place["srq"] else 3 << 24
     return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
-                   w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=receives, w58=1 << 28,
+                   w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=place["record"], w49=receives, w58=1 << 28,
                    w63=memory, w66=memory, w67=1 << 31)
 
 
@@ -89,6 +93,9 @@ class DeviceCommands(unittest.TestCase):
         answer = self.device.ask_device(command(QUERY_HCA_CAP, w1=GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
         self.assertEqual(answer[0], 0)
         self.assertTrue(any(answer[16:]))
+        for opcode, room in ((QUERY_LAG, LAG_BYTES), (QUERY_VNIC_ENV, ENVIRONMENT_BYTES)):
+            with self.subTest(opcode=opcode):
+                self.assertEqual(word(self.device.ask_device(command(opcode), room), 0), 0)
         for opcode in (TEARDOWN_HCA, CREATE_EQ, QUERY_QP, CREATE_PSV, 0, 0xFFFF):
             with self.subTest(opcode=opcode), self.refused(errno.EINVAL):
                 self.device.ask_device(command(opcode))
@@ -304,6 +311,21 @@ class DeviceCommands(unittest.TestCase):
             device.register_memory(address, (1 << 64) - 4096)
         with self.refused(errno.EFAULT):
             device.register_memory(0x10000, PAGE)
+
+    def test_memory_of_others_behind_umem_not_reached(self) -> None:
+        """The device knows the pages of a umem, not its length: larger ones would have memory of others at their ends."""
+        device = self.device
+        device.create_cq()
+        memory = raw_verbs.Memory(2 * HUGE_PAGE, mmap.MAP_PRIVATE)
+        memory.map.madvise(mmap.MADV_HUGEPAGE)
+        start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
+        ctypes.memset(start, 0, HUGE_PAGE)
+        for first, pages in ((start + PAGE, 2), (start + PAGE, 3), (start, 3), (start, 4), (start + 2 * PAGE, 2)):
+            with self.subTest(first=first - start, pages=pages):
+                _, number = device.register_memory(first, pages * PAGE)
+                with self.refused(errno.EREMOTEIO):
+                    device.create_object(queue_pair(device, number, record=pages * PAGE))
+                device.create_object(queue_pair(device, number, record=pages * PAGE - 64))
 
     def test_program_with_objects_ends(self) -> None:
         for _ in range(3):
