@@ -68,6 +68,7 @@ static void devx_general_cmd_lists_queries(struct kunit *test)
 {
 	static const u16 queries[] = {
 		HW_CMD_QUERY_HCA_CAP, HW_CMD_QUERY_HCA_VPORT_CONTEXT, HW_CMD_QUERY_ISSI, HW_CMD_NOP,
+		HW_CMD_QUERY_LAG, HW_CMD_QUERY_VNIC_ENV,
 	};
 	static const u16 others[] = {
 		HW_CMD_SET_HCA_CAP, HW_CMD_TEARDOWN_HCA, HW_CMD_MANAGE_PAGES,

@@ -83,6 +83,8 @@ bool cxib_devx_is_general_cmd(const void *in)
 	case HW_CMD_QUERY_HCA_VPORT_GID:
 	case HW_CMD_QUERY_HCA_VPORT_PKEY:
 	case HW_CMD_QUERY_ISSI:
+	case HW_CMD_QUERY_LAG:
+	case HW_CMD_QUERY_VNIC_ENV:
 	case HW_CMD_QUERY_VPORT_STATE:
 		return true;
 	default:

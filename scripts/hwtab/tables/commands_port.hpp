@@ -442,6 +442,21 @@ inline constexpr Layout query_q_counter_out{"query_q_counter_out", Kind::command
                                             query_q_counter_out_fields,
                                             "Output of QUERY_Q_COUNTER."};
 
+inline constexpr Field query_lag_in_fields[] = {
+    opcode_field, uid_field, reserved(0x4, 31, 16), op_mod_field, reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout query_lag_in{"query_lag_in", Kind::command_input, 0x10, query_lag_in_fields,
+                                     "Input of QUERY_LAG."};
+
+inline constexpr Field query_lag_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    nested("ctx", 0x8, lagc, "Link aggregation of the device's ports."),
+};
+inline constexpr Layout query_lag_out{"query_lag_out", Kind::command_output, 0x10,
+                                      query_lag_out_fields, "Output of QUERY_LAG."};
+
 inline constexpr Command cmd_query_hca_vport_context{
     "query_hca_vport_context", 0x762, &query_hca_vport_context_in, &query_hca_vport_context_out,
     "Reads the InfiniBand attributes of a virtual port."};
@@ -488,6 +503,8 @@ inline constexpr Command cmd_dealloc_q_counter{"dealloc_q_counter", 0x772, &deal
                                                &dealloc_q_counter_out, "Frees a set of counters."};
 inline constexpr Command cmd_query_q_counter{"query_q_counter", 0x773, &query_q_counter_in,
                                              &query_q_counter_out, "Reads a set of counters."};
+inline constexpr Command cmd_query_lag{"query_lag", 0x842, &query_lag_in, &query_lag_out,
+                                       "Tells whether the ports of the device are aggregated."};
 
 inline constexpr std::array commands_port_layouts{&query_hca_vport_context_in,
                                                   &query_hca_vport_context_out,
@@ -516,17 +533,26 @@ inline constexpr std::array commands_port_layouts{&query_hca_vport_context_in,
                                                   &dealloc_q_counter_in,
                                                   &dealloc_q_counter_out,
                                                   &query_q_counter_in,
-                                                  &query_q_counter_out};
+                                                  &query_q_counter_out,
+                                                  &query_lag_in,
+                                                  &query_lag_out};
 inline constexpr std::array commands_port_enumerations{&vport_state, &vport_state_op_mod,
                                                        &vport_admin_state};
-inline constexpr std::array commands_port_commands{
-    &cmd_query_hca_vport_context, &cmd_modify_hca_vport_context,
-    &cmd_query_hca_vport_gid,     &cmd_query_hca_vport_pkey,
-    &cmd_query_vport_state,       &cmd_query_vport_counter,
-    &cmd_query_vnic_env,          &cmd_mad_ifc,
-    &cmd_access_register,         &cmd_attach_to_mcg,
-    &cmd_detach_from_mcg,         &cmd_alloc_q_counter,
-    &cmd_dealloc_q_counter,       &cmd_query_q_counter};
+inline constexpr std::array commands_port_commands{&cmd_query_hca_vport_context,
+                                                   &cmd_modify_hca_vport_context,
+                                                   &cmd_query_hca_vport_gid,
+                                                   &cmd_query_hca_vport_pkey,
+                                                   &cmd_query_vport_state,
+                                                   &cmd_query_vport_counter,
+                                                   &cmd_query_vnic_env,
+                                                   &cmd_mad_ifc,
+                                                   &cmd_access_register,
+                                                   &cmd_attach_to_mcg,
+                                                   &cmd_detach_from_mcg,
+                                                   &cmd_alloc_q_counter,
+                                                   &cmd_dealloc_q_counter,
+                                                   &cmd_query_q_counter,
+                                                   &cmd_query_lag};
 inline constexpr Group commands_port_group{.name = "commands_port",
                                            .title = "Commands: ports",
                                            .meaning =

@@ -761,6 +761,22 @@ inline constexpr Layout general_obj_query_param{"general_obj_query_param", Kind:
                                                 general_obj_query_param_fields,
                                                 "Parameter of QUERY_GENERAL_OBJECT."};
 
+inline constexpr Field lagc_fields[] = {
+    flag("fdb_selection_mode", 0x0, 31, "The ports have one forwarding table in common."),
+    reserved(0x0, 30, 11),
+    bits("port_select_mode", 0x0, 10, 8, "What the port of a packet is selected by."),
+    reserved(0x0, 7, 3),
+    bits("lag_state", 0x0, 2, 0, "0: the ports of the device are not aggregated."),
+    reserved(0x4, 31, 20),
+    bits("active_port", 0x4, 19, 16, "Ports that packets may take."),
+    reserved(0x4, 15, 12),
+    bits("tx_remap_affinity_2", 0x4, 11, 8, "Port that packets for the second one take."),
+    reserved(0x4, 7, 4),
+    bits("tx_remap_affinity_1", 0x4, 3, 0, "Port that packets for the first one take."),
+};
+inline constexpr Layout lagc{"lagc", Kind::context, 0x8, lagc_fields,
+                             "Link aggregation of the ports of a device."};
+
 inline constexpr std::array contexts_layouts{&gid,
                                              &eqc,
                                              &cqc,
@@ -793,7 +809,8 @@ inline constexpr std::array contexts_layouts{&gid,
                                              &traffic_counter,
                                              &vnic_diagnostic_statistics,
                                              &general_obj_create_param,
-                                             &general_obj_query_param};
+                                             &general_obj_query_param,
+                                             &lagc};
 inline constexpr std::array contexts_enumerations{&eq_status,
                                                   &eq_state,
                                                   &cq_status,

@@ -192,6 +192,11 @@ CommandResult query_vport_state(CommandContext& context) {
     return CommandResult::ok();
 }
 
+/// Zeros say that the ports are not aggregated. InfiniBand has no aggregation of links.
+CommandResult query_lag(CommandContext& /*context*/) {
+    return CommandResult::ok();
+}
+
 std::string_view reason(fabric::MadRefusal refusal) {
     return refusal == fabric::MadRefusal::key_violation ? "the M_Key of the datagram is wrong"
                                                         : "the port has no agent for the datagram";
@@ -229,6 +234,7 @@ constexpr std::array port_entries{
     CommandEntry{&hwtab::cmd_query_hca_vport_pkey, query_hca_vport_pkey},
     CommandEntry{&hwtab::cmd_query_vport_state, query_vport_state},
     CommandEntry{&hwtab::cmd_mad_ifc, mad_ifc},
+    CommandEntry{&hwtab::cmd_query_lag, query_lag},
 };
 
 } // namespace

@@ -247,6 +247,14 @@ TEST_F(PortTablesTest, IndexBeyondTableRefused) {
     EXPECT_EQ(bench.hca().capabilities().current<"pkey_table_size">(), 0U) << "code for 128";
 }
 
+TEST_F(PortCommandsTest, QueryLagSaysPortsAreNotAggregated) {
+    Call<hwtab::cmd_query_lag> call;
+    EXPECT_EQ(outcome(bench.run(call)), "OK");
+    const auto lag = call.out().nested<"ctx", hwtab::lagc>();
+    EXPECT_EQ(lag.get<"lag_state">(), 0U);
+    EXPECT_EQ(lag.get<"port_select_mode">(), 0U);
+}
+
 // --- MAD_IFC -------------------------------------------------------------------------------------
 
 TEST_F(PortCommandsTest, MadIfcReturnsAgentResponse) {
