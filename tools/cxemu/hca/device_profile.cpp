@@ -132,8 +132,8 @@ constexpr std::array general{
 };
 
 constexpr std::array atomic{
-    settable("atomic_req_8B_endianness_mode", 1, 0, assumed),
-    fixed("supported_atomic_req_8B_endianness_mode_1", 1, assumed),
+    settable("atomic_req_8B_endianness_mode", 1, 0, connectx4lx_14_27),
+    fixed("supported_atomic_req_8B_endianness_mode_1", 1, connectx4lx_14_27),
     fixed("atomic_operations", 0xf, trace_2016),
     fixed("atomic_size_qp", 0x3c, trace_2016),
     fixed("atomic_size_dc", 0x3c, trace_2016),
@@ -152,10 +152,10 @@ constexpr std::array paging{
     settable("transport_page_fault_scheme_cap.xrc_odp_caps.write", 1, 0, connectx5_16_31),
     settable("transport_page_fault_scheme_cap.xrc_odp_caps.read", 1, 0, connectx5_16_31),
     settable("transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1, 0, connectx5_16_31),
-    settable("transport_page_fault_scheme_cap.dc_odp_caps.send", 1, 0, assumed),
-    settable("transport_page_fault_scheme_cap.dc_odp_caps.write", 1, 0, assumed),
-    settable("transport_page_fault_scheme_cap.dc_odp_caps.read", 1, 0, assumed),
-    settable("transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, 0, assumed),
+    settable("transport_page_fault_scheme_cap.dc_odp_caps.send", 1, 0, connectx5_16_27),
+    settable("transport_page_fault_scheme_cap.dc_odp_caps.write", 1, 0, connectx5_16_27),
+    settable("transport_page_fault_scheme_cap.dc_odp_caps.read", 1, 0, connectx5_16_27),
+    settable("transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, 0, connectx5_16_27),
 };
 
 constexpr std::array paging_since_connectx6{
@@ -170,11 +170,11 @@ constexpr std::array paging_since_connectx6{
 constexpr std::array paging_by_memory{
     fixed("transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1, connectx6_20_37),
     settable("transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0, connectx6_20_37),
-    fixed("transport_page_fault_scheme_cap.dc_odp_caps.send", 1, assumed),
-    fixed("transport_page_fault_scheme_cap.dc_odp_caps.write", 1, assumed),
-    fixed("transport_page_fault_scheme_cap.dc_odp_caps.read", 1, assumed),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.send", 1, connectx5_16_27),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.write", 1, connectx5_16_27),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.read", 1, connectx5_16_27),
     fixed("transport_page_fault_scheme_cap.dc_odp_caps.atomic", 1, assumed),
-    fixed("transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, assumed),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, connectx5_16_27),
     settable("mem_page_fault", 1, 0, assumed),
     fixed("memory_page_fault_scheme_cap.sig", 1, assumed),
     fixed("memory_page_fault_scheme_cap.page_prefetch", 1, assumed),
@@ -346,8 +346,8 @@ constexpr std::array profiles{
                   .virtual_function_id = 0x1018,
                   .firmware_major = 16,
                   .firmware_minor = 35,
-                  .firmware_subminor = 4030,
-                  .firmware_origin = &assumed,
+                  .firmware_subminor = 4506,
+                  .firmware_origin = &connectx5_16_35,
                   .hardware_id = 0x20d,
                   .board_id = "CXE_0000000005",
                   .default_speed = "edr",

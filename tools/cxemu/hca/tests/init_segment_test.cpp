@@ -24,7 +24,7 @@ protected:
 
 TEST_F(InitSegmentTest, FirmwareVersionReadable) {
     EXPECT_EQ(host.read32(0x0), (35U << 16U) | 16U);
-    EXPECT_EQ(host.read32(0x4), (5U << 16U) | 4030U);
+    EXPECT_EQ(host.read32(0x4), (5U << 16U) | 4506U);
 }
 
 TEST_F(InitSegmentTest, SegmentReadableByteByByte) {
