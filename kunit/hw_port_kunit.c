@@ -23,7 +23,6 @@
 #define SET_ID		0x17
 #define DROPPED		99
 #define UID		0xffff
-#define REMOTE_LID	0x1234
 #define REQUEST_BYTE	0x11
 #define RESPONSE_BYTE	0x22
 
@@ -364,7 +363,7 @@ static void mad_ifc_returns_response(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u8 request[CXIB_MAD_SIZE], response[CXIB_MAD_SIZE];
 	struct cxib_mad mad = {
-		.port = PORT, .remote_lid = REMOTE_LID, .ignore_m_key = true,
+		.port = PORT, .ignore_m_key = true,
 		.request = request, .response = response,
 	};
 
@@ -373,7 +372,7 @@ static void mad_ifc_returns_response(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_mad_ifc(&scripted->queue, &mad));
 	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_MKEY,
 			hw_mad_ifc_in_get_op_mod(scripted->in));
-	KUNIT_EXPECT_EQ(test, REMOTE_LID, hw_mad_ifc_in_get_remote_lid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0, hw_mad_ifc_in_get_remote_lid(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_mad_ifc_in_get_port(scripted->in));
 	KUNIT_EXPECT_MEMEQ(test, request, hw_mad_ifc_in_get_mad(scripted->in), sizeof(request));
 	KUNIT_EXPECT_EQ(test, response[0], RESPONSE_BYTE);

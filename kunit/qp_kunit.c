@@ -108,6 +108,30 @@ static void dci_names_placeholder_srq_where_xrc_exists(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_srqn_rmpn_xrqn(&context));
 }
 
+/* No public driver was ever seen to create them without; RC and UD QPs it has. */
+static void uc_and_umr_qps_name_placeholder_srq(struct kunit *test)
+{
+	static const enum ib_qp_type types[] = { IB_QPT_UC, CXIB_QPT_UMR, IB_QPT_RC, IB_QPT_UD };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+	bool names;
+	int i;
+
+	fake->ibdev.xrc.srqn = SRQN;
+	fake->ibdev.xrc.xrcd = XRCD;
+	fake->hw.caps.xrc = true;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		context = context_of(fake, types[i]);
+		names = types[i] == IB_QPT_UC || types[i] == CXIB_QPT_UMR;
+		KUNIT_EXPECT_EQ(test, names ? SRQN : 0, hw_qpc_get_srqn_rmpn_xrqn(&context));
+		KUNIT_EXPECT_EQ(test, names ? XRCD : 0, hw_qpc_get_xrcd(&context));
+		KUNIT_EXPECT_NE(test, HW_QP_RQ_TYPE_SRQ_RQ, hw_qpc_get_rq_type(&context));
+	}
+	fake->hw.caps.xrc = false;
+	context = context_of(fake, IB_QPT_UC);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_srqn_rmpn_xrqn(&context));
+}
+
 static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -167,6 +191,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(user_qp_is_created_without_fre),
 	KUNIT_CASE(xrc_tgt_qp_names_placeholder_cq),
 	KUNIT_CASE(dci_names_placeholder_srq_where_xrc_exists),
+	KUNIT_CASE(uc_and_umr_qps_name_placeholder_srq),
 	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),
 	KUNIT_CASE(rc_qp_has_fast_registration_with_or_without_imaicl),
 	KUNIT_CASE(rc_qp_has_atomics_in_host_byte_order_only),

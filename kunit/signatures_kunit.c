@@ -256,6 +256,7 @@ static void bsf_unsupported_block_size_returns_einval(struct kunit *test)
 	struct hw_bsf format;
 	size_t i;
 
+	sig_mr->fake->hw.caps.sig_block_4048 = 1;
 	sig_mr->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
 	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 0));
 	basic = hw_bsf_get_basic(&format);
@@ -267,6 +268,18 @@ static void bsf_unsupported_block_size_returns_einval(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, sizes[i].code,
 					hw_bsf_basic_get_wire_bs_selector(basic));
 	}
+}
+
+/* libmlx5 offers the size by the same capability. */
+static void bsf_4048_bytes_without_capability_returns_einval(struct kunit *test)
+{
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct hw_bsf format;
+
+	sig_mr->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 0));
+	sig_mr->attrs.wire = dif_of(4048);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_fill_bsf(&format, &sig_mr->mr));
 }
 
 static void reg_mr_integrity_bad_sig_attrs_returns_einval(struct kunit *test)
@@ -552,6 +565,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(bsf_equal_tags_set_copy_mask),
 	KUNIT_CASE(bsf_memory_without_pi_has_no_inline),
 	KUNIT_CASE(bsf_unsupported_block_size_returns_einval),
+	KUNIT_CASE(bsf_4048_bytes_without_capability_returns_einval),
 	KUNIT_CASE(reg_mr_integrity_bad_sig_attrs_returns_einval),
 	KUNIT_CASE(map_mr_sg_pi_too_many_sges_returns_enomem),
 	KUNIT_CASE(reg_mr_integrity_scattered_registers_klms_first),

@@ -59,6 +59,10 @@ static void umr_access_change_uses_inline_mkey_seg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(segment));
+	/* As in mlx5_ib's own UMRs. */
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_umr_en(segment));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_access_mode_1_0(segment));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, hw_wqe_ctrl_seg_get_fm(control));
 	KUNIT_EXPECT_EQ(test, UMR_WQEBBS, fake->qp.sq.prod_index);
 }
 

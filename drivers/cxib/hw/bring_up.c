@@ -312,6 +312,11 @@ static void teardown_hca(struct cxib_hw *hw)
 		cxib_hw_set_fatal(hw);
 }
 
+static int query_memic(struct cxib_hw *hw)
+{
+	return cxib_command_optional(cxib_device_caps_query_memic(&hw->commands, &hw->caps));
+}
+
 static int set_driver_version(struct cxib_hw *hw)
 {
 	char version[64];
@@ -380,6 +385,7 @@ static const struct cxib_step steps[] = {
 	{ "init pages", supply_init_pages, NULL },
 	{ "INIT_HCA", init_hca, teardown_hca },
 	{ "SET_DRIVER_VERSION", set_driver_version, NULL },
+	{ "MEMIC", query_memic, NULL },
 	{ "QUERY_ADAPTER", query_adapter, NULL },
 	{ "UAR", alloc_uar, free_uar },
 	{ "MSI-X vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },

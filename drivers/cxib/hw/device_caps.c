@@ -123,6 +123,7 @@ static const struct capability general[] = {
 	CAPABILITY(imaicl),
 	CAPABILITY(umr_fence),
 	CAPABILITY(sho),
+	CAPABILITY(sig_block_4048),
 	CAPABILITY(sigerr_cqe),
 	CAPABILITY(drain_sigerr),
 	CAPABILITY(cq_oi),
@@ -474,31 +475,6 @@ static bool memic_is_valid(const struct cxib_command_queue *queue,
 	       caps->memic_max_size && caps->memic_max_size <= caps->memic_bar_size;
 }
 
-static int query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
-{
-	struct hw_device_mem_cap page;
-	int err;
-
-	if (!caps->device_memory)
-		return 0;
-	err = cxib_cmd_query_memic_caps(queue, &page);
-	if (err || !hw_device_mem_cap_get_memic(&page))
-		return err;
-	caps->memic_bar_start = hw_device_mem_cap_get_memic_bar_start_addr(&page);
-	caps->memic_bar_size = hw_device_mem_cap_get_memic_bar_size(&page);
-	caps->memic_max_size = hw_device_mem_cap_get_max_memic_size(&page);
-	caps->memic_log_min_size = hw_device_mem_cap_get_log_min_memic_alloc_size(&page);
-	caps->memic_log_max_alignment = CXIB_MEMIC_LOG_UNIT +
-					hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
-	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
-	caps->memic = memic_is_valid(queue, caps);
-	if (!caps->memic)
-		dev_warn(queue->dev,
-			 "MEMIC: invalid range: 0x%x bytes at 0x%llx of BAR 0, max allocation 0x%x\n",
-			 caps->memic_bar_size, caps->memic_bar_start, caps->memic_max_size);
-	return 0;
-}
-
 /**
  * cxib_device_caps_configure() - configures and queries capabilities
  * @queue: command queue, before INIT_HCA
@@ -525,12 +501,45 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 		err = configure_atomic(queue, caps);
 	if (!err)
 		err = configure_optional_odp(queue, caps);
-	if (!err)
-		err = cxib_command_optional(query_memic(queue, caps));
 	kvfree(pages);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_configure);
+
+/**
+ * cxib_device_caps_query_memic() - query what memory of the device itself there is
+ * @queue: command queue, after INIT_HCA: no public driver reads the page earlier
+ * @caps: configured capabilities, completed
+ *
+ * Context: process context, may sleep.
+ * Return: 0, without the memory if the page is invalid, which is logged; an error of the command;
+ * -ENOMEM.
+ */
+int cxib_device_caps_query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_device_mem_cap page;
+	int err;
+
+	if (!caps->device_memory)
+		return 0;
+	err = cxib_cmd_query_memic_caps(queue, &page);
+	if (err || !hw_device_mem_cap_get_memic(&page))
+		return err;
+	caps->memic_bar_start = hw_device_mem_cap_get_memic_bar_start_addr(&page);
+	caps->memic_bar_size = hw_device_mem_cap_get_memic_bar_size(&page);
+	caps->memic_max_size = hw_device_mem_cap_get_max_memic_size(&page);
+	caps->memic_log_min_size = hw_device_mem_cap_get_log_min_memic_alloc_size(&page);
+	caps->memic_log_max_alignment = CXIB_MEMIC_LOG_UNIT +
+					hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
+	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
+	caps->memic = memic_is_valid(queue, caps);
+	if (!caps->memic)
+		dev_warn(queue->dev,
+			 "MEMIC: invalid range: 0x%x bytes at 0x%llx of BAR 0, max allocation 0x%x\n",
+			 caps->memic_bar_size, caps->memic_bar_start, caps->memic_max_size);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_query_memic);
 
 static int capabilities_show(struct seq_file *file, void *unused)
 {

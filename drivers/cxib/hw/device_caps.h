@@ -72,6 +72,7 @@ struct hw_cmd_hca_cap;
  * @imaicl: memory windows, MRs of scattered buffers; each device has fast registration
  * @umr_fence: fence that follows a UMR WQE
  * @sho: signature handover
+ * @sig_block_4048: signatures of blocks of 4048 bytes
  * @sigerr_cqe: signature errors are reported by CQEs
  * @drain_sigerr: a signature error drains the SQ
  * @cq_oi: CQs can ignore overruns
@@ -195,6 +196,7 @@ struct cxib_device_caps {
 	u32 imaicl;
 	u32 umr_fence;
 	u32 sho;
+	u32 sig_block_4048;
 	u32 sigerr_cqe;
 	u32 drain_sigerr;
 	u32 cq_oi;
@@ -262,6 +264,7 @@ void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hc
 			     unsigned int log_host_page);
 unsigned int cxib_log_uar_distance(const struct cxib_device_caps *caps);
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
+int cxib_device_caps_query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps);
 u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes);

@@ -20,8 +20,11 @@
 #define ASYNC_VECTOR		1
 #define ANY_CPU			(-1)
 
-/* Two events per command slot: one for a command that was polled, one for the next command. */
-#define LOG_COMMAND_EVENTS	7
+/*
+ * At least two events per command slot: one for a command that was polled, one for the next
+ * command. The kernel's own driver has no fewer.
+ */
+#define LOG_COMMAND_EVENTS	8
 #define LOG_ASYNC_EVENTS	10
 #define LOG_COMPLETION_EVENTS	10
 #define LOG_FAULT_EVENTS	12

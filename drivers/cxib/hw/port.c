@@ -71,7 +71,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_hca_vport);
  * @vport: vport number
  * @select: bits to change, a subset of @changeable of
  *	cxib_cmd_query_hca_vport()
- * @value: values of these bits
+ * @value: values of these bits; the others are not read, and public drivers set them
  */
 int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 			      u32 select, u32 value)
@@ -354,6 +354,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
  * @queue: command queue
  * @mad: MAD; @response is output
  *
+ * As in public drivers, remote_lid is zero.
+ *
  * Return: -EINVAL, not logged, when no agent responds.
  */
 int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad)
@@ -373,7 +375,6 @@ int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *ma
 					 (mad->ignore_m_key ? HW_MAD_IFC_OP_MOD_IGNORE_MKEY : 0) |
 					 (mad->ignore_b_key ? HW_MAD_IFC_OP_MOD_IGNORE_BKEY : 0));
 		hw_mad_ifc_in_set_port(in, mad->port);
-		hw_mad_ifc_in_set_remote_lid(in, mad->remote_lid);
 		memcpy(hw_mad_ifc_in_mad(in), mad->request, CXIB_MAD_SIZE);
 		command.in = in;
 		command.out = out;

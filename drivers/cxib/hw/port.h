@@ -84,7 +84,6 @@ struct cxib_mtu {
 /**
  * struct cxib_mad - a MAD for the agents of the firmware
  * @port: port that received it
- * @remote_lid: source LID
  * @ignore_m_key: skip the M_Key check
  * @ignore_b_key: skip the B_Key check
  * @request: the MAD, %CXIB_MAD_SIZE bytes
@@ -92,7 +91,6 @@ struct cxib_mtu {
  */
 struct cxib_mad {
 	u8 port;
-	u16 remote_lid;
 	bool ignore_m_key;
 	bool ignore_b_key;
 	const void *request;

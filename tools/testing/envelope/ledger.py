@@ -25,8 +25,8 @@ Steps of ``make check`` compare what cxib sends with it, in rdma-core's tests, t
 kernel verbs: a difference that this page does not explain fails them.
 
 If your adapter refuses something, read here first. Each difference says why it is there, what public
-source it rests on, and how a refusal would show in the kernel log. The entries name subjects and fields as
-:doc:`hardware/index` does.
+source it rests on, and how a refusal would show. The entries name subjects and fields as :doc:`hardware/index` does, and
+commands and statuses in small letters as the kernel log does.
 
 """
 

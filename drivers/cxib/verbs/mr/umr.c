@@ -28,15 +28,15 @@
 #define UMR_DS	8
 #define UMR_XLT_DS	9
 
+/* What no mask of the driver's UMRs names stays zero: access mode and umr_en. */
 static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
 {
 	const struct cxib_mkey_params *params = change->params;
 	size_t i;
 
 	segment->dw[0] = hw_mkey_seg_pack_00(change->set_free, 0, params->relaxed_ordering_write, 0,
-					     1, params->remote_atomic, params->remote_write,
-					     params->remote_read, params->local_write, 1,
-					     HW_MKEY_ACCESS_MODE_MTT, 0);
+					     0, params->remote_atomic, params->remote_write,
+					     params->remote_read, params->local_write, 1, 0, 0);
 	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QP, change->key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 0, params->pd);
@@ -100,7 +100,7 @@ const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, first & U16_MAX, HW_WQE_OPCODE_UMR);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, ds);
-	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, qp->sq.umr_fence,
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_INITIATOR_SMALL,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(change->key);
 	fill_control((struct hw_wqe_umr_ctrl_seg *)(control + 1), change);

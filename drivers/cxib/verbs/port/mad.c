@@ -55,7 +55,6 @@ int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct i
 {
 	struct cxib_mad mad = {
 		.port = number,
-		.remote_lid = in_wc ? ib_lid_cpu16(in_wc->slid) : 0,
 		.ignore_m_key = flags & IB_MAD_IGNORE_MKEY || !in_wc,
 		.ignore_b_key = flags & IB_MAD_IGNORE_BKEY || !in_wc,
 		.request = in,

@@ -269,7 +269,7 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 	}
 	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
 					 vport_of(ibdev, port_of(ibdev, number)), select,
-					 change->set_port_cap_mask);
+					 ~change->clr_port_cap_mask | change->set_port_cap_mask);
 }
 
 int cxib_get_port_immutable(struct ib_device *ib, u32 number, struct ib_port_immutable *facts)

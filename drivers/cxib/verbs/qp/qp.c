@@ -171,11 +171,28 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 	free_entries(qp);
 }
 
-/* Needs cxib_xrc_init(). A DCI does without on a device that has no XRC. */
+/*
+ * Types that no public driver is known to create without an SRQ and an XRC domain. On a device that
+ * has no XRC they do without. RC and UD QPs name none: other public drivers do not, either.
+ */
 static bool names_placeholder(const struct cxib_qp *qp)
 {
-	return cxib_qp_is_xrc(qp) ||
-	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
+	const enum ib_qp_type type = qp->ib.qp_type;
+
+	if (cxib_qp_is_xrc(qp))
+		return true;
+	return (cxib_qp_is_dci(qp) || type == IB_QPT_UC || type == CXIB_QPT_UMR) &&
+	       to_ibdev(qp->ib.device)->hw->caps.xrc;
+}
+
+/* The device reads both only where the service type or rq_type says so. */
+static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
+			     const struct ib_qp_init_attr *init)
+{
+	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
+
+	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->xrcdn : xrc->xrcd);
+	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
 }
 
 /*
@@ -183,14 +200,11 @@ static bool names_placeholder(const struct cxib_qp *qp)
  * receives nothing. An XRC_TGT QP names the placeholder CQ for sends, too. All of it is as in the
  * kernel's own driver.
  */
-static void fill_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
-			     const struct ib_qp_init_attr *init)
+static void init_rq_of_srq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
-	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->xrcdn : xrc->xrcd);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
-	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
 	hw_qpc_set_cqn_rcv(context, cxib_qp_is_dci(qp) ? cxib_recv_cq(qp)->cqn : xrc->cqn);
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		hw_qpc_set_cqn_snd(context, xrc->cqn);
@@ -230,7 +244,9 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 	if (qp->ib.send_cq)
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
 	if (names_placeholder(qp))
-		fill_placeholder(context, qp, init);
+		name_placeholder(context, qp, init);
+	if (names_placeholder(qp) && (cxib_qp_is_xrc(qp) || cxib_qp_is_dci(qp)))
+		init_rq_of_srq(context, qp);
 	else
 		init_rq(context, qp);
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
@@ -412,8 +428,8 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
  * @init: attributes; all but cap are checked
  *
  * Context: process context, may sleep.
- * Return: 0; -EINVAL or -EOPNOTSUPP for invalid or unsupported attributes; for XRC and DCIs also
- * as cxib_xrc_init().
+ * Return: 0; -EINVAL or -EOPNOTSUPP for invalid or unsupported attributes; for QPs that name the
+ * placeholder SRQ also as cxib_xrc_init().
  */
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {

@@ -14,7 +14,8 @@
 /* No protection information. */
 #define NO_BLOCKS	0
 
-static int block_size_code(const struct ib_sig_domain *domain, u32 *code)
+static int block_size_code(const struct cxib_device_caps *caps, const struct ib_sig_domain *domain,
+			   u32 *code)
 {
 	switch (domain->sig.dif.pi_interval) {
 	case 512:
@@ -24,6 +25,8 @@ static int block_size_code(const struct ib_sig_domain *domain, u32 *code)
 		*code = HW_BSF_BLOCK_SIZE_BLOCK_520;
 		return 0;
 	case 4048:
+		if (!caps->sig_block_4048)
+			return -EINVAL;
 		*code = HW_BSF_BLOCK_SIZE_BLOCK_4048;
 		return 0;
 	case 4096:
@@ -43,7 +46,8 @@ static bool seed_is_valid(const struct ib_t10_dif_domain *dif)
 	return dif->bg == 0 || dif->bg == U16_MAX;
 }
 
-static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
+static int check_domain(const struct cxib_device_caps *caps, const struct ib_sig_domain *domain,
+			u32 *block_size)
 {
 	*block_size = NO_BLOCKS;
 	switch (domain->sig_type) {
@@ -52,7 +56,7 @@ static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
 	case IB_SIG_TYPE_T10_DIF:
 		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM || !seed_is_valid(&domain->sig.dif))
 			return -EINVAL;
-		return block_size_code(domain, block_size);
+		return block_size_code(caps, domain, block_size);
 	default:
 		return -EINVAL;
 	}
@@ -137,12 +141,13 @@ static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u
  */
 int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr)
 {
+	const struct cxib_device_caps *caps = &to_ibdev(mr->mr.ib.device)->hw->caps;
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
 	struct hw_bsf_basic *basic = hw_bsf_basic(bsf);
 	u32 wire_size, memory_size;
 
-	if (check_domain(&attrs->wire, &wire_size) || check_domain(&attrs->mem, &memory_size) ||
-	    !metadata_fits(mr))
+	if (check_domain(caps, &attrs->wire, &wire_size) ||
+	    check_domain(caps, &attrs->mem, &memory_size) || !metadata_fits(mr))
 		return -EINVAL;
 	*bsf = (struct hw_bsf){};
 	basic->dw[0] = block_structure(attrs, wire_size, memory_size);
