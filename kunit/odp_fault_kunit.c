@@ -262,7 +262,6 @@ static struct cxib_pf_wqe *make_wqe(struct kunit *test, u32 opcode, u32 ds)
 #define CTRL	sizeof(struct hw_wqe_ctrl_seg)
 #define RADDR	sizeof(struct hw_wqe_raddr_seg)
 #define ATOMIC	sizeof(struct hw_wqe_atomic_seg)
-#define MASKED	sizeof(struct hw_wqe_masked_atomic_seg)
 #define XRC	sizeof(struct hw_wqe_xrc_seg)
 #define AV	sizeof(struct hw_base_av)
 
@@ -277,7 +276,6 @@ static void data_offset_follows_opcode_segs(struct kunit *test)
 		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_WRITE_IMM, CTRL + RADDR },
 		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_READ, CTRL + RADDR },
 		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_FA, CTRL + RADDR + ATOMIC },
-		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_MASKED_CS, CTRL + RADDR + MASKED },
 		{ IB_QPT_XRC_INI, HW_WQE_OPCODE_RDMA_WRITE, CTRL + XRC + RADDR },
 		{ IB_QPT_UD, HW_WQE_OPCODE_SEND, CTRL + AV },
 		{ IB_QPT_DRIVER, HW_WQE_OPCODE_RDMA_WRITE, CTRL + AV + RADDR },
@@ -291,6 +289,32 @@ static void data_offset_follows_opcode_segs(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, cases[i].first,
 				cxib_pf_data_offset(cases[i].type, wqe));
+	}
+}
+
+/* Masked atomics have operands of the size that opmod names, in whole DS. */
+static void data_offset_follows_masked_operand_size(struct kunit *test)
+{
+	static const struct {
+		u32 opcode, opmod;
+		int first;
+	} cases[] = {
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_CS, 0x8, CTRL + RADDR + 16 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_CS, 0x9, CTRL + RADDR + 32 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_CS, 0xb, CTRL + RADDR + 128 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_FA, 0x8, CTRL + RADDR + 16 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_FA, 0x9, CTRL + RADDR + 16 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_FA, 0xb, CTRL + RADDR + 64 },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_CS, 0x0, -EINVAL },
+		{ HW_WQE_OPCODE_ATOMIC_MASKED_FA, 0xff, -EINVAL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cxib_pf_wqe *wqe = make_wqe(test, cases[i].opcode, 12);
+
+		hw_wqe_ctrl_seg_set_opmod((void *)wqe->bytes, cases[i].opmod);
+		KUNIT_EXPECT_EQ(test, cases[i].first, cxib_pf_data_offset(IB_QPT_RC, wqe));
 	}
 }
 
@@ -573,6 +597,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mr_range_beyond_mr_is_clamped),
 	KUNIT_CASE(mr_range_huge_fault_is_limited),
 	KUNIT_CASE(data_offset_follows_opcode_segs),
+	KUNIT_CASE(data_offset_follows_masked_operand_size),
 	KUNIT_CASE(data_offset_extended_av_fills_wqebb),
 	KUNIT_CASE(data_offset_bad_ds_returns_einval),
 	KUNIT_CASE(walk_sges_stops_at_terminator),

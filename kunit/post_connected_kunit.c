@@ -88,33 +88,85 @@ static void read_and_atomic_inline_return_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.prod_index);
 }
 
-/* Operands follow the control and the remote address segment; with masks they fill two segments. */
+/* Operands follow the control and the remote address segment. */
+#define OPERANDS	(sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_raddr_seg))
+
 static void atomic_wqe_has_operands(struct kunit *test)
 {
-	const size_t offset = sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_raddr_seg);
 	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_atomic_wr wr = {
 		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP, .compare_add = 1, .swap = 2,
-		.compare_add_mask = 3, .swap_mask = 4,
 	};
-	struct hw_wqe_masked_atomic_seg *operands;
+	struct hw_wqe_atomic_seg *operands;
 
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 0) + offset;
-	KUNIT_EXPECT_EQ(test, wr.swap, hw_wqe_masked_atomic_seg_get_swap_add(operands));
-	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_masked_atomic_seg_get_compare(operands));
+	operands = fake_block(fake, 0) + OPERANDS;
+	KUNIT_EXPECT_EQ(test, wr.swap, hw_wqe_atomic_seg_get_swap_add(operands));
+	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_atomic_seg_get_compare(operands));
+	KUNIT_EXPECT_EQ(test, 0, hw_wqe_ctrl_seg_get_opmod(fake_block(fake, 0)));
 	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 1) + offset;
-	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_masked_atomic_seg_get_swap_add(operands));
-	wr.wr.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP;
+	operands = fake_block(fake, 1) + OPERANDS;
+	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_atomic_seg_get_swap_add(operands));
+	KUNIT_EXPECT_EQ(test, 0, hw_wqe_atomic_seg_get_compare(operands));
+	KUNIT_EXPECT_EQ(test, 0, hw_wqe_ctrl_seg_get_opmod(fake_block(fake, 1)));
+}
+
+static struct ib_sge atomic_sge = { .addr = 0x1122334455667788ULL, .length = 8, .lkey = PD_LKEY };
+
+static struct ib_atomic_wr masked_wr(enum ib_wr_opcode opcode)
+{
+	return (struct ib_atomic_wr){
+		.wr = { .opcode = opcode, .num_sge = 1, .sg_list = &atomic_sge,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = REMOTE, .rkey = RKEY,
+		.compare_add = 0xc1c2c3c4c5c6c7c8ULL, .swap = 0x5152535455565758ULL,
+		.compare_add_mask = 0x9192939495969798ULL, .swap_mask = 0xa1a2a3a4a5a6a7a8ULL,
+	};
+}
+
+/* Words, not fields: public code (UCX) posts masked atomics in this form. */
+static void expect_words(struct kunit *test, const void *wqe, const u32 *words, size_t count)
+{
+	const __be32 *dw = wqe;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		KUNIT_EXPECT_EQ_MSG(test, words[i], be32_to_cpu(dw[i]), "word %zu", i);
+}
+
+/* opmod 9, swap, compare, swap mask, compare mask; the data segment begins the second WQEBB. */
+static void masked_cmp_swp_wqe_has_four_operands(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_rc_qp(test);
+	struct ib_atomic_wr wr = masked_wr(IB_WR_MASKED_ATOMIC_CMP_AND_SWP);
+	const u32 block[] = {
+		0x09000014, fake->qp.qpn << 8 | 5, 0x8, 0, 0xde, 0xadbeef00, RKEY, 0,
+		0x51525354, 0x55565758, 0xc1c2c3c4, 0xc5c6c7c8,
+		0xa1a2a3a4, 0xa5a6a7a8, 0x91929394, 0x95969798,
+	};
+	static const u32 data[] = { 8, PD_LKEY, 0x11223344, 0x55667788 };
+
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 2) + offset;
-	KUNIT_EXPECT_EQ(test, wr.swap_mask, hw_wqe_masked_atomic_seg_get_swap_add_mask(operands));
-	KUNIT_EXPECT_EQ(test, wr.compare_add_mask,
-			hw_wqe_masked_atomic_seg_get_compare_mask(operands));
-	KUNIT_EXPECT_EQ(test, DS(offset + sizeof(*operands)),
-			hw_wqe_ctrl_seg_get_ds(fake_block(fake, 2)));
+	KUNIT_EXPECT_EQ(test, 2, fake->qp.sq.prod_index);
+	expect_words(test, fake_block(fake, 0), block, ARRAY_SIZE(block));
+	expect_words(test, fake_block(fake, 1), data, ARRAY_SIZE(data));
+}
+
+/* opmod 9, addend, field boundary; the data segment ends the only WQEBB. */
+static void masked_fetch_add_wqe_has_two_operands(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_rc_qp(test);
+	struct ib_atomic_wr wr = masked_wr(IB_WR_MASKED_ATOMIC_FETCH_AND_ADD);
+	const u32 block[] = {
+		0x09000015, fake->qp.qpn << 8 | 4, 0x8, 0, 0xde, 0xadbeef00, RKEY, 0,
+		0xc1c2c3c4, 0xc5c6c7c8, 0x91929394, 0x95969798,
+		8, PD_LKEY, 0x11223344, 0x55667788,
+	};
+
+	build(test, fake, &wr.wr);
+	KUNIT_EXPECT_EQ(test, 1, fake->qp.sq.prod_index);
+	expect_words(test, fake_block(fake, 0), block, ARRAY_SIZE(block));
 }
 
 /* 3 MTTs; the low 8 bits of an mkey are its variant. */
@@ -242,6 +294,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rdma_write_and_read_fill_raddr_seg),
 	KUNIT_CASE(read_and_atomic_inline_return_einval),
 	KUNIT_CASE(atomic_wqe_has_operands),
+	KUNIT_CASE(masked_cmp_swp_wqe_has_four_operands),
+	KUNIT_CASE(masked_fetch_add_wqe_has_two_operands),
 	KUNIT_CASE(reg_mr_fills_mkey_seg),
 	KUNIT_CASE(reg_mr_atomic_mask_follows_capability),
 	KUNIT_CASE(reg_mr_wqe_continues_across_ring_end),

@@ -166,7 +166,10 @@ static void rc_qp_has_fast_registration_with_or_without_imaicl(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, registration, opcodes_of(fake) & registration);
 }
 
-/* Where the device returns the former value in big-endian order, callers would get wrong values. */
+/*
+ * Where the device returns the former value in big-endian order, callers would get wrong values.
+ * Masked ones need an operand size of 8 bytes, too.
+ */
 static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
 {
 	const u64 plain = BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP) | BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
@@ -179,10 +182,13 @@ static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
 	caps->atomic_operations = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD |
 				  HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
 				  HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+	caps->atomic_size_qp = HW_ATOMIC_SIZE_BYTES_8;
 	caps->atomic_host_endian = 0;
 	KUNIT_EXPECT_EQ(test, 0, opcodes_of(fake) & (plain | masked));
 	caps->atomic_host_endian = 1;
 	KUNIT_EXPECT_EQ(test, plain | masked, opcodes_of(fake) & (plain | masked));
+	caps->atomic_size_qp = HW_ATOMIC_SIZE_BYTES_4;
+	KUNIT_EXPECT_EQ(test, plain, opcodes_of(fake) & (plain | masked));
 }
 
 static struct kunit_case cases[] = {

@@ -45,6 +45,16 @@ inline constexpr std::array wqe_opcode_values{
 inline constexpr Enumeration wqe_opcode{"wqe_opcode", wqe_opcode_values,
                                         "Operation of a send queue entry."};
 
+inline constexpr std::array masked_atomic_opmod_values{
+    Value{"bytes_4", 0x8, "Operands of 4 bytes."},
+    Value{"bytes_8", 0x9, "Operands of 8 bytes."},
+    Value{"bytes_16", 0xa, "Operands of 16 bytes."},
+    Value{"bytes_32", 0xb, "Operands of 32 bytes."},
+};
+inline constexpr Enumeration masked_atomic_opmod{
+    "masked_atomic_opmod", masked_atomic_opmod_values,
+    "opmod of a masked atomic: 8, plus log2 of the operand size in units of 4 bytes."};
+
 inline constexpr std::array fence_mode_values{
     Value{"none", 0, "Starts as soon as the device gets to it."},
     Value{"initiator_small", 1, "Waits for earlier local operations (UMR, SET_PSV)."},
@@ -265,15 +275,22 @@ inline constexpr Layout wqe_atomic_seg{"wqe_atomic_seg", Kind::work_queue, 0x10,
                                        wqe_atomic_seg_fields, "Operands of an atomic operation."};
 
 inline constexpr std::array wqe_masked_atomic_seg_fields{
-    word64("swap_add", 0x0, "Value to store or to add."),
+    word64("swap_add", 0x0, "Value to store."),
     word64("compare", 0x8, "Value to compare with."),
-    word64("swap_add_mask", 0x10,
-           "Bits that are stored, or the highest bit of each field that is added."),
+    word64("swap_add_mask", 0x10, "Bits that are stored."),
     word64("compare_mask", 0x18, "Bits that are compared."),
 };
 inline constexpr Layout wqe_masked_atomic_seg{"wqe_masked_atomic_seg", Kind::work_queue, 0x20,
                                               wqe_masked_atomic_seg_fields,
-                                              "Operands of a masked atomic operation of 8 bytes."};
+                                              "Operands of a masked compare and swap of 8 bytes."};
+
+inline constexpr std::array wqe_masked_fetch_add_seg_fields{
+    word64("add", 0x0, "Value to add."),
+    word64("field_boundary", 0x8, "Highest bit of each field: no carry goes beyond it."),
+};
+inline constexpr Layout wqe_masked_fetch_add_seg{"wqe_masked_fetch_add_seg", Kind::work_queue, 0x10,
+                                                 wqe_masked_fetch_add_seg_fields,
+                                                 "Operands of a masked fetch and add of 8 bytes."};
 
 inline constexpr std::array wqe_data_seg_fields{
     flag("inline_seg", 0x0, 31, "The segment is an inline segment instead."),
@@ -681,6 +698,7 @@ inline constexpr std::array work_queue_layouts{&wqe_ctrl_seg,
                                                &wqe_raddr_seg,
                                                &wqe_atomic_seg,
                                                &wqe_masked_atomic_seg,
+                                               &wqe_masked_fetch_add_seg,
                                                &wqe_data_seg,
                                                &wqe_inline_seg,
                                                &wqe_xrc_seg,
@@ -713,10 +731,10 @@ inline constexpr std::array work_queue_layouts{&wqe_ctrl_seg,
                                                &cq_doorbell,
                                                &eq_doorbell};
 inline constexpr std::array work_queue_enumerations{
-    &wqe_opcode,    &fence_mode,       &completion_mode, &special_lkey,   &umr_flags,
-    &mkey_mask,     &stride_block_op,  &bsf_size,        &bsf_block_size, &bsf_block_format,
-    &bsf_dif_bytes, &bsf_sig_type,     &bsf_escape,      &cq_arm_command, &uar_offset,
-    &tag_operation, &tag_header_opcode};
+    &wqe_opcode,       &masked_atomic_opmod, &fence_mode,       &completion_mode, &special_lkey,
+    &umr_flags,        &mkey_mask,           &stride_block_op,  &bsf_size,        &bsf_block_size,
+    &bsf_block_format, &bsf_dif_bytes,       &bsf_sig_type,     &bsf_escape,      &cq_arm_command,
+    &uar_offset,       &tag_operation,       &tag_header_opcode};
 inline constexpr Group work_queue_group{
     .name = "work_queue",
     .title = "Work queues and doorbells",

@@ -278,9 +278,25 @@ static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *w
 	}
 }
 
-static int operation_length(u32 opcode)
+/*
+ * @count: number of operands
+ *
+ * opmod doubles the operand size with each step. Operands fill whole DS.
+ */
+static int masked_atomic_length(const struct hw_wqe_ctrl_seg *control, u32 count)
 {
-	switch (opcode) {
+	u32 opmod = hw_wqe_ctrl_seg_get_opmod(control);
+	u32 size;
+
+	if (opmod < HW_MASKED_ATOMIC_OPMOD_BYTES_4 || opmod > HW_MASKED_ATOMIC_OPMOD_BYTES_32)
+		return -EINVAL;
+	size = sizeof(u32) << (opmod - HW_MASKED_ATOMIC_OPMOD_BYTES_4);
+	return sizeof(struct hw_wqe_raddr_seg) + max_t(u32, count * size, CXIB_DS_SIZE);
+}
+
+static int operation_length(const struct hw_wqe_ctrl_seg *control)
+{
+	switch (hw_wqe_ctrl_seg_get_opcode(control)) {
 	case HW_WQE_OPCODE_SEND:
 	case HW_WQE_OPCODE_SEND_IMM:
 	case HW_WQE_OPCODE_SEND_INVAL:
@@ -293,8 +309,9 @@ static int operation_length(u32 opcode)
 	case HW_WQE_OPCODE_ATOMIC_FA:
 		return sizeof(struct hw_wqe_raddr_seg) + sizeof(struct hw_wqe_atomic_seg);
 	case HW_WQE_OPCODE_ATOMIC_MASKED_CS:
+		return masked_atomic_length(control, 4);
 	case HW_WQE_OPCODE_ATOMIC_MASKED_FA:
-		return sizeof(struct hw_wqe_raddr_seg) + sizeof(struct hw_wqe_masked_atomic_seg);
+		return masked_atomic_length(control, 2);
 	default:
 		return -EINVAL;
 	}
@@ -305,13 +322,13 @@ static int operation_length(u32 opcode)
  * @type: type of the QP
  * @wqe: the WQE; its length is set to the DS of its control segment
  *
- * Return: offset in bytes; -EINVAL if WQEs of this opcode have no memory, or if the DS is
- * out of range.
+ * Return: offset in bytes; -EINVAL if WQEs of this opcode have no memory, if opmod of a
+ * masked atomic names no operand size, or if the DS is out of range.
  */
 int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *wqe)
 {
 	const struct hw_wqe_ctrl_seg *control = (const void *)wqe->bytes;
-	int operation = operation_length(hw_wqe_ctrl_seg_get_opcode(control));
+	int operation = operation_length(control);
 	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_DS_SIZE;
 
 	if (operation < 0 || length < sizeof(*control) || length > wqe->length)

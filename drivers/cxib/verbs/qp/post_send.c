@@ -39,7 +39,7 @@ enum extra {
 /*
  * By enum ib_wr_opcode: opcode of the WQE; opcode of the completion; DS before the
  * data segments on a connected QP; whether the WR has data to send, and whether it is a
- * UMR WQE.
+ * UMR WQE. opmod of a masked atomic is its operand size.
  */
 static const struct operation {
 	u8 opcode;
@@ -49,6 +49,7 @@ static const struct operation {
 	u8 extra;
 	bool has_data;
 	bool changes_key;
+	u8 opmod;
 } __aligned(8) operations[] = {
 	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, BODY_REMOTE,
 			       .has_data = true },
@@ -66,9 +67,11 @@ static const struct operation {
 	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_LOCAL_INV_DS,
 			      BODY_INVALIDATION, EXTRA_RKEY, .changes_key = true },
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
-					      IB_WC_MASKED_COMP_SWAP, 4, BODY_ATOMIC },
+					      IB_WC_MASKED_COMP_SWAP, 4, BODY_ATOMIC,
+					      .opmod = HW_MASKED_ATOMIC_OPMOD_BYTES_8 },
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
-						IB_WC_MASKED_FETCH_ADD, 4, BODY_ATOMIC },
+						IB_WC_MASKED_FETCH_ADD, 3, BODY_ATOMIC,
+						.opmod = HW_MASKED_ATOMIC_OPMOD_BYTES_8 },
 	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REG_MR_DS,
 			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
 };
@@ -128,7 +131,8 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED; /* 0 or 1 */
 	enum hw_fence_mode fence = choose_fence(&qp->sq, operation, wr);
 
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(operation->opmod, block & U16_MAX,
+						 operation->opcode);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, ds);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence,
 						 signalled ? HW_COMPLETION_MODE_CQ_UPDATE :
@@ -258,10 +262,9 @@ static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr
 					      atomic->swap_mask, atomic->compare_add_mask);
 		return write_data_segs(qp, wr, NULL, 4);
 	default:
-		/* compare_add_mask is the field boundary of the addition. */
-		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
-					      atomic->compare_add_mask, 0);
-		return write_data_segs(qp, wr, NULL, 4);
+		hw_wqe_masked_fetch_add_seg_pack(operands, atomic->compare_add,
+						 atomic->compare_add_mask);
+		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	}
 }
 

@@ -520,6 +520,9 @@ static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 		operations |= BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP);
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_FETCH_ADD)
 		operations |= BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
+	/* A masked WQE names its operand size, which the device must have. */
+	if (!(caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8))
+		return operations;
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP)
 		operations |= BIT_ULL(IB_WR_MASKED_ATOMIC_CMP_AND_SWP);
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD)
