@@ -88,6 +88,12 @@ std::uint32_t log_max_message(const QueuePair& queue_pair, const hca::Capabiliti
     return static_cast<std::uint32_t>(is_limited ? log : capabilities.current<"log_max_msg">());
 }
 
+/// Operand sizes of masked atomics, one bit for each power of two.
+std::uint64_t atomic_sizes(ServiceType service, const hca::Capabilities& capabilities) {
+    return service == ServiceType::dci ? capabilities.atomic<"atomic_size_dc">()
+                                       : capabilities.atomic<"atomic_size_qp">();
+}
+
 } // namespace
 
 std::uint64_t queue_buffer_size(hwtab::ConstView<hwtab::qpc> context) {
@@ -244,7 +250,8 @@ std::expected<SendWqe, DecodeError> QueuePair::decode_next() {
     check_head(*bytes);
     auto request = decode({.service = service(),
                            .log_max_message = log_max_message(*this, hca.capabilities()),
-                           .has_signatures = context().get<"wq_signature">() != 0},
+                           .has_signatures = context().get<"wq_signature">() != 0,
+                           .atomic_sizes = atomic_sizes(service(), hca.capabilities())},
                           *std::move(bytes));
     if (request)
         request->index = send_queue_.next();

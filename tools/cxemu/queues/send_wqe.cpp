@@ -15,11 +15,11 @@ using Control = hwtab::ConstView<hwtab::wqe_ctrl_seg>;
 template <typename T>
 using Decoded = std::expected<T, DecodeError>;
 
-constexpr std::uint64_t atomic_size = 8;
-/// Bit of opmod of a masked atomic: extended atomic, with an operand of 4 << n bytes.
-constexpr unsigned extended_atomic = 0x8;
-constexpr std::uint32_t smallest_atomic_size = 4;
-constexpr unsigned longest_atomic = 3; ///< log2 of 32 bytes in units of the smallest size
+constexpr std::size_t atomic_size = 8;
+/// opmod of the shortest and of the longest masked atomic; each step doubles the operand size.
+constexpr std::uint64_t shortest_opmod = hwtab::value<hwtab::masked_atomic_opmod, "bytes_4">;
+constexpr std::uint64_t longest_opmod = hwtab::value<hwtab::masked_atomic_opmod, "bytes_32">;
+constexpr std::size_t shortest_operand = 4;
 
 std::optional<SendOpcode> known_opcode(std::uint64_t number) {
     const auto opcode = static_cast<SendOpcode>(number);
@@ -137,30 +137,23 @@ Decoded<AddressVector> take_address(Segments& segments) {
     return address;
 }
 
-bool has_masks(SendOpcode opcode) {
-    return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
-}
-
-bool is_extended(const SendWqe& request) {
-    return has_masks(request.opcode) && request.op_mod != 0;
-}
-
-/// Length of the operand in bytes. \return empty when opmod is undefined
-std::optional<std::uint64_t> operand_size(const SendWqe& request) {
-    if (!is_extended(request))
+/// Bytes of an operand.
+Decoded<std::size_t> operand_size(const DecodeContext& context, const SendWqe& request) {
+    if (!has_masks(request.opcode))
         return atomic_size;
-    const unsigned log_size = request.op_mod & ~extended_atomic;
-    if ((request.op_mod & extended_atomic) == 0 || log_size > longest_atomic)
-        return std::nullopt;
-    return smallest_atomic_size << log_size;
+    if (request.op_mod < shortest_opmod)
+        return std::unexpected(DecodeError::no_operand_size);
+    const std::size_t size = masked_operand_size(request.op_mod);
+    if ((size & context.atomic_sizes) == 0)
+        return std::unexpected(DecodeError::bad_operand_size);
+    return size;
 }
 
 /// Each operand is as long as the target memory, in words of up to 8 bytes. Masked compare and swap
-/// has four (swap and compare with masks), masked fetch and add two (addend and field boundary);
-/// together they are padded to at least 16 bytes.
-Decoded<void> take_extended(Segments& segments, std::size_t size, SendWqe& request) {
+/// has four (swap and compare with masks), masked fetch and add two (addend and field boundary).
+Decoded<void> take_masked(Segments& segments, std::size_t size, SendWqe& request) {
     const bool compares = request.opcode == SendOpcode::masked_compare_swap;
-    const std::size_t length = std::max(ds_size, size * (compares ? 4 : 2));
+    const std::size_t length = masked_operands_length(request.opcode, size);
     const auto bytes = segments.rest();
     if (bytes.size() < length)
         return std::unexpected(DecodeError::segment_missing);
@@ -184,37 +177,25 @@ Decoded<void> take_extended(Segments& segments, std::size_t size, SendWqe& reque
     return {};
 }
 
-Decoded<AtomicOperands> take_operands(Segments& segments, SendOpcode opcode) {
-    if (has_masks(opcode)) {
-        const auto fields = segments.take<hwtab::wqe_masked_atomic_seg>();
-        if (!fields)
-            return std::unexpected(fields.error());
-        return AtomicOperands{.swap_or_add = fields->get<"swap_add">(),
-                              .compare = fields->get<"compare">(),
-                              .swap_or_add_mask = fields->get<"swap_add_mask">(),
-                              .compare_mask = fields->get<"compare_mask">()};
-    }
+Decoded<void> take_plain(Segments& segments, SendWqe& request) {
     const auto fields = segments.take<hwtab::wqe_atomic_seg>();
     if (!fields)
         return std::unexpected(fields.error());
-    const std::uint64_t mask = opcode == SendOpcode::compare_swap ? ~std::uint64_t{0} : 0;
-    return AtomicOperands{.swap_or_add = fields->get<"swap_add">(),
-                          .compare = fields->get<"compare">(),
-                          .swap_or_add_mask = mask,
-                          .compare_mask = mask};
+    const bool compares = request.opcode == SendOpcode::compare_swap;
+    const std::uint64_t mask = compares ? ~std::uint64_t{0} : 0;
+    request.atomic = {.swap_or_add = fields->get<"swap_add">(),
+                      .compare = fields->get<"compare">(),
+                      .swap_or_add_mask = mask,
+                      .compare_mask = mask};
+    return {};
 }
 
-Decoded<void> take_atomic(Segments& segments, SendWqe& request) {
-    const auto size = operand_size(request);
+Decoded<void> take_atomic(const DecodeContext& context, Segments& segments, SendWqe& request) {
+    const auto size = operand_size(context, request);
     if (!size)
-        return std::unexpected(DecodeError::unknown_variant);
-    if (is_extended(request))
-        return take_extended(segments, *size, request);
-    const auto operands = take_operands(segments, request.opcode);
-    if (!operands)
-        return std::unexpected(operands.error());
-    request.atomic = *operands;
-    return {};
+        return std::unexpected(size.error());
+    return has_masks(request.opcode) ? take_masked(segments, *size, request)
+                                     : take_plain(segments, request);
 }
 
 Decoded<InlineData> take_inline(Segments& segments) {
@@ -260,10 +241,10 @@ Decoded<void> take_data(Segments& segments, SendWqe& request) {
 }
 
 Decoded<void> check_length(const DecodeContext& context, const SendWqe& request) {
+    if (is_atomic(request.opcode) && request.length != operand_size(context, request))
+        return std::unexpected(DecodeError::bad_atomic_length);
     if (request.length > 1ULL << context.log_max_message)
         return std::unexpected(DecodeError::message_too_long);
-    if (is_atomic(request.opcode) && request.length != operand_size(request))
-        return std::unexpected(DecodeError::bad_atomic_length);
     return {};
 }
 
@@ -289,7 +270,7 @@ Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
                           .key = static_cast<std::uint32_t>(remote->get<"rkey">())};
     }
     if (is_atomic(request.opcode)) {
-        if (const auto taken = take_atomic(segments, request); !taken)
+        if (const auto taken = take_atomic(context, segments, request); !taken)
             return taken;
     }
     if (const auto taken = take_data(segments, request); !taken)
@@ -348,10 +329,23 @@ std::string_view describe(DecodeError error) {
         return "host memory refused to be read";
     case DecodeError::bad_signature:
         return "its checksum is wrong";
-    case DecodeError::unknown_variant:
-        return "the operation has no such variant";
+    case DecodeError::no_operand_size:
+        return "its opmod names no operand size, which a masked atomic operation needs";
+    case DecodeError::bad_operand_size:
+        return "the device has no masked atomic operations of its operand size";
     }
     return "unknown error";
+}
+
+std::size_t masked_operand_size(std::uint64_t op_mod) {
+    if (op_mod < shortest_opmod || op_mod > longest_opmod)
+        return 0;
+    return shortest_operand << (op_mod - shortest_opmod);
+}
+
+/// Operands fill whole units of 16 bytes.
+std::size_t masked_operands_length(SendOpcode opcode, std::size_t size) {
+    return std::max(ds_size, size * (opcode == SendOpcode::masked_compare_swap ? 4 : 2));
 }
 
 CtrlSegment decode_head(std::span<const std::byte> control) {

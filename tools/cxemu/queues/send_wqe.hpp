@@ -41,6 +41,10 @@ constexpr bool is_atomic(SendOpcode opcode) {
     return opcode == SendOpcode::compare_swap || opcode == SendOpcode::fetch_add ||
            opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
 }
+/// Masked atomics have an operand size in opmod.
+constexpr bool has_masks(SendOpcode opcode) {
+    return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
+}
 /// Local operation: no packet is sent.
 constexpr bool is_local(SendOpcode opcode) {
     return opcode == SendOpcode::nop || opcode == SendOpcode::set_psv ||
@@ -147,7 +151,8 @@ enum class DecodeError : std::uint8_t {
     bad_atomic_length,  ///< the scatter list of an atomic operation isn't as long as its operand
     unreachable,        ///< host memory can't be read
     bad_signature,      ///< the WQE signature is wrong
-    unknown_variant,    ///< undefined opmod
+    no_operand_size,    ///< opmod of a masked atomic names no operand size
+    bad_operand_size,   ///< the device has no masked atomics of this operand size
 };
 
 /// "inline data extends beyond the WQE"
@@ -158,6 +163,7 @@ struct DecodeContext {
     ServiceType service = ServiceType::reliable_connection;
     std::uint32_t log_max_message = 30; ///< maximum message length in bytes, log2
     bool has_signatures = false;        ///< WQEs are signed
+    std::uint64_t atomic_sizes = 0x3c;  ///< of masked atomics: one bit for each power of two
 };
 
 /// Control segment of a WQE: the fields needed to find the next one.
@@ -170,6 +176,12 @@ struct CtrlSegment {
 
     [[nodiscard]] std::uint16_t blocks() const { return (ds + 3U) / 4U; }
 };
+
+/// Operand size in bytes that the opmod of a masked atomic names; 0: none.
+std::size_t masked_operand_size(std::uint64_t op_mod);
+/// Bytes of the operands of a masked atomic in its WQE.
+/// \param size of one operand, in bytes
+std::size_t masked_operands_length(SendOpcode opcode, std::size_t size);
 
 /// \pre control has at least hwtab::wqe_ctrl_seg.size bytes
 CtrlSegment decode_head(std::span<const std::byte> control);

@@ -45,6 +45,12 @@ public:
         take(name, layout, layout.size);
     }
 
+    /// Operands without a layout are named only.
+    void skip(std::string_view name, std::size_t size) {
+        list(name);
+        rest_ = rest_.subspan(std::min(size, rest_.size()));
+    }
+
     void take_data() {
         while (rest_.size() >= ds_size) {
             const hwtab::ConstView<hwtab::wqe_data_seg> head{rest_};
@@ -89,17 +95,14 @@ void take_address(Recording& recording) {
         recording.take("base_av", hwtab::base_av);
 }
 
-/// The operands of an extended atomic operation are as long as its target: they have no layout.
-bool take_operands(Recording& recording, SendOpcode opcode, std::uint64_t variant) {
-    const bool masked =
-        opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
-    if (masked && variant != 0)
-        return false;
-    if (masked)
+/// Masked operands have a layout where they are of 8 bytes.
+void take_masked(Recording& recording, SendOpcode opcode, std::uint64_t variant) {
+    if (variant != hwtab::value<hwtab::masked_atomic_opmod, "bytes_8">)
+        recording.skip("operands", masked_operands_length(opcode, masked_operand_size(variant)));
+    else if (opcode == SendOpcode::masked_compare_swap)
         recording.take("masked_atomic", hwtab::wqe_masked_atomic_seg);
     else
-        recording.take("atomic", hwtab::wqe_atomic_seg);
-    return true;
+        recording.take("masked_fetch_add", hwtab::wqe_masked_fetch_add_seg);
 }
 
 void take_operation(Recording& recording, ServiceType service, SendOpcode opcode,
@@ -111,8 +114,11 @@ void take_operation(Recording& recording, ServiceType service, SendOpcode opcode
     if (opcode == SendOpcode::rdma_write || opcode == SendOpcode::rdma_write_immediate ||
         opcode == SendOpcode::rdma_read || is_atomic(opcode))
         recording.take("raddr", hwtab::wqe_raddr_seg);
-    if (!is_atomic(opcode) || take_operands(recording, opcode, variant))
-        recording.take_data();
+    if (has_masks(opcode))
+        take_masked(recording, opcode, variant);
+    else if (is_atomic(opcode))
+        recording.take("atomic", hwtab::wqe_atomic_seg);
+    recording.take_data();
 }
 
 } // namespace

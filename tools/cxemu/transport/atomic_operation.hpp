@@ -56,7 +56,7 @@ constexpr std::size_t words_in(std::size_t size) {
     return size < atomic_word_size ? 1 : size / atomic_word_size;
 }
 
-/// The payload of a request for an extended or masked operation.
+/// The payload of a request for a masked operation.
 std::vector<std::byte> encode_payload(const AtomicOperation& operation);
 
 /// \return nothing when the payload has an invalid length

@@ -43,10 +43,6 @@ PacketOp verb_of(SendOpcode opcode) {
     }
 }
 
-bool has_masks(SendOpcode opcode) {
-    return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
-}
-
 AtomicRequest word_of(SendOpcode opcode, const queues::AtomicOperands& operands) {
     return {.verb = verb_of(opcode),
             .swap_or_add = operands.swap_or_add,

@@ -430,8 +430,8 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     return {};
 }
 
-/// Atomics of the specification are always allowed. Masked and extended ones have a payload, and
-/// the QP limits their size.
+/// Atomics of the specification are always allowed. Masked ones have a payload, and the QP limits
+/// their size.
 bool Responder::accepts_operand(std::size_t size, bool plain) const {
     const auto mode = std::as_const(queue_pair()).context().get<"atomic_mode">();
     if (plain)

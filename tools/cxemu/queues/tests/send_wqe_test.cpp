@@ -150,10 +150,10 @@ TEST(SendWqe, AtomicAddressAndOperandsDecoded) {
     EXPECT_EQ(request->atomic->compare_mask, ~0ULL);
 }
 
-/// An extended atomic operation: its operands are the bytes 0, 1, 2...
-Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::uint32_t response) {
+/// A masked atomic operation: its operands are the bytes 0, 1, 2...
+Entry masked(SendOpcode opcode, unsigned op_mod, std::size_t operands, std::uint32_t response) {
     Entry entry(opcode);
-    entry.control().set<"opmod">(variant);
+    entry.control().set<"opmod">(op_mod);
     entry.remote(0x5000, 0x77);
     unsigned value = 0;
     for (std::byte& byte : entry.add(operands))
@@ -162,8 +162,24 @@ Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::u
     return entry;
 }
 
+TEST(SendWqe, EightByteOperandsDecoded) {
+    const auto swap = masked(SendOpcode::masked_compare_swap, 0x9, 32, 8)
+                          .decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(swap);
+    EXPECT_EQ(swap->atomic->swap_or_add, 0x0001'0203'0405'0607U);
+    EXPECT_EQ(swap->atomic->compare, 0x0809'0a0b'0c0d'0e0fU);
+    EXPECT_EQ(swap->atomic->swap_or_add_mask, 0x1011'1213'1415'1617U);
+    EXPECT_EQ(swap->atomic->compare_mask, 0x1819'1a1b'1c1d'1e1fU);
+    const auto addition =
+        masked(SendOpcode::masked_fetch_add, 0x9, 16, 8).decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(addition);
+    EXPECT_EQ(addition->atomic->swap_or_add, 0x0001'0203'0405'0607U);
+    EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0809'0a0b'0c0d'0e0fU);
+    EXPECT_TRUE(addition->more_words.empty());
+}
+
 TEST(SendWqe, FourByteOperandsDecoded) {
-    const auto swap = extended(SendOpcode::masked_compare_swap, 0x8, 16, 4)
+    const auto swap = masked(SendOpcode::masked_compare_swap, 0x8, 16, 4)
                           .decode(ServiceType::reliable_connection);
     ASSERT_TRUE(swap);
     EXPECT_EQ(swap->atomic->swap_or_add, 0x0001'0203U);
@@ -171,35 +187,50 @@ TEST(SendWqe, FourByteOperandsDecoded) {
     EXPECT_EQ(swap->atomic->swap_or_add_mask, 0x0809'0a0bU);
     EXPECT_EQ(swap->atomic->compare_mask, 0x0c0d'0e0fU);
     const auto addition =
-        extended(SendOpcode::masked_fetch_add, 0x8, 16, 4).decode(ServiceType::reliable_connection);
+        masked(SendOpcode::masked_fetch_add, 0x8, 16, 4).decode(ServiceType::reliable_connection);
     ASSERT_TRUE(addition);
     EXPECT_EQ(addition->atomic->swap_or_add, 0x0001'0203U);
     EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0405'0607U);
 }
 
 TEST(SendWqe, LongOperandsDecodedByWord) {
-    const auto swap = extended(SendOpcode::masked_compare_swap, 0xb, 128, 32)
+    const auto swap = masked(SendOpcode::masked_compare_swap, 0xb, 128, 32)
                           .decode(ServiceType::reliable_connection);
     ASSERT_TRUE(swap);
     EXPECT_EQ(swap->atomic->compare, 0x2021'2223'2425'2627U);
     ASSERT_EQ(swap->more_words.size(), 3U);
     EXPECT_EQ(swap->more_words[2].swap_or_add, 0x1819'1a1b'1c1d'1e1fU);
     EXPECT_EQ(swap->more_words[2].compare_mask, 0x7879'7a7b'7c7d'7e7fU);
-    const auto addition =
-        extended(SendOpcode::masked_fetch_add, 0x9, 16, 8).decode(ServiceType::reliable_connection);
-    ASSERT_TRUE(addition);
-    EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0809'0a0b'0c0d'0e0fU);
-    EXPECT_TRUE(addition->more_words.empty());
 }
 
-TEST(SendWqe, InvalidAtomicVariantsRefused) {
-    const auto error_of = [](unsigned variant, std::size_t operands, std::uint32_t response) {
-        return extended(SendOpcode::masked_fetch_add, variant, operands, response).error();
-    };
-    EXPECT_EQ(error_of(0x1, 32, 8), DecodeError::unknown_variant);
-    EXPECT_EQ(error_of(0xc, 128, 64), DecodeError::unknown_variant);
-    EXPECT_EQ(error_of(0xa, 32, 8), DecodeError::bad_atomic_length);
-    EXPECT_EQ(error_of(0xb, 32, 32), DecodeError::segment_missing);
+TEST(SendWqe, MaskedAtomicWithoutOperandSizeRefused) {
+    for (const unsigned op_mod : {0x0U, 0x1U, 0x7U}) {
+        EXPECT_EQ(masked(SendOpcode::masked_fetch_add, op_mod, 32, 8).error(),
+                  DecodeError::no_operand_size);
+        EXPECT_EQ(masked(SendOpcode::masked_compare_swap, op_mod, 32, 8).error(),
+                  DecodeError::no_operand_size);
+    }
+}
+
+TEST(SendWqe, OperandSizeBeyondCapabilitiesRefused) {
+    EXPECT_EQ(masked(SendOpcode::masked_fetch_add, 0xc, 128, 64).error(),
+              DecodeError::bad_operand_size);
+    EXPECT_EQ(masked(SendOpcode::masked_fetch_add, 0xff, 32, 8).error(),
+              DecodeError::bad_operand_size);
+    const auto four_bytes = masked(SendOpcode::masked_fetch_add, 0x8, 16, 4).bytes();
+    EXPECT_EQ(decode({.atomic_sizes = 0x8}, four_bytes).error(), DecodeError::bad_operand_size);
+    EXPECT_TRUE(decode({.atomic_sizes = 0x4}, four_bytes));
+}
+
+TEST(SendWqe, OperandsOfOtherLengthRefused) {
+    EXPECT_EQ(masked(SendOpcode::masked_fetch_add, 0xa, 32, 8).error(),
+              DecodeError::bad_atomic_length);
+    EXPECT_EQ(masked(SendOpcode::masked_fetch_add, 0xb, 32, 32).error(),
+              DecodeError::segment_missing);
+    EXPECT_EQ(masked(SendOpcode::masked_fetch_add, 0x9, 32, 8).error(),
+              DecodeError::bad_atomic_length);
+    EXPECT_EQ(masked(SendOpcode::masked_compare_swap, 0x9, 16, 8).error(),
+              DecodeError::bad_atomic_length);
 }
 
 TEST(SendWqe, XrcSendSrqDecoded) {

@@ -90,12 +90,34 @@ TEST(WqeEnvelope, TruncatedSegmentSurvived) {
         (EnvelopeValues{"ctrl raddr"}));
 }
 
-TEST(WqeEnvelope, VariantNamedInSubject) {
-    Entry entry(SendOpcode::masked_fetch_add, 9); // extended atomic, operand of 4 << 1 bytes
+TEST(WqeEnvelope, MaskedOperandsOfEightBytesRecorded) {
+    Entry addition(SendOpcode::masked_fetch_add, 9);
+    addition.add<hwtab::wqe_raddr_seg>();
+    addition.add<hwtab::wqe_masked_fetch_add_seg>().set<"field_boundary">(1);
+    addition.add<hwtab::wqe_data_seg>();
+    auto text = addition.recorded(ServiceType::reliable_connection);
+    EXPECT_EQ(text.at("send rc atomic_masked_fa 0x9").at("segments"),
+              (EnvelopeValues{"ctrl raddr masked_fetch_add data"}));
+    EXPECT_EQ(text.at("send rc atomic_masked_fa 0x9 masked_fetch_add"),
+              (EnvelopeFields{{"field_boundary", {"nonzero"}}}));
+    Entry swap(SendOpcode::masked_compare_swap, 9);
+    swap.add<hwtab::wqe_raddr_seg>();
+    swap.add<hwtab::wqe_masked_atomic_seg>();
+    swap.add<hwtab::wqe_data_seg>();
+    text = swap.recorded(ServiceType::reliable_connection);
+    EXPECT_EQ(text.at("send rc atomic_masked_cs 0x9").at("segments"),
+              (EnvelopeValues{"ctrl raddr masked_atomic data"}));
+}
+
+TEST(WqeEnvelope, MaskedOperandsOfOtherLengthNamedOnly) {
+    Entry entry(SendOpcode::masked_compare_swap, 8); // operands of 4 bytes
     entry.add<hwtab::wqe_raddr_seg>();
+    entry.add<hwtab::wqe_atomic_seg>().set<"swap_add">(1);
+    entry.add<hwtab::wqe_data_seg>();
     const auto text = entry.recorded(ServiceType::reliable_connection);
-    EXPECT_THAT(text, Contains(Key("send rc atomic_masked_fa 0x9")));
-    EXPECT_THAT(text, Not(Contains(Key("send rc atomic_masked_fa 0x9 masked_atomic"))));
+    EXPECT_EQ(text.at("send rc atomic_masked_cs 0x8").at("segments"),
+              (EnvelopeValues{"ctrl raddr operands data"}));
+    EXPECT_THAT(text, Not(Contains(Key("send rc atomic_masked_cs 0x8 operands"))));
 }
 
 TEST(WqeEnvelope, ReceiveEndsBehindTerminator) {

@@ -71,10 +71,15 @@ std::uint64_t operand(const queues::AtomicOperands& word, SendOpcode opcode, uns
     return index == 1 ? word.compare : word.compare_mask;
 }
 
-void append_extended(std::vector<std::byte>& bytes, const Send& send) {
+/// A flag, and log2 of the size in units of 4 bytes.
+std::uint8_t masked_op_mod(std::uint32_t operand_size) {
+    return static_cast<std::uint8_t>(0x8U | (std::bit_width(operand_size) - 3U));
+}
+
+void append_masked(std::vector<std::byte>& bytes, const Send& send) {
     std::vector<queues::AtomicOperands> words{send.atomic};
     words.insert(words.end(), send.more_words.begin(), send.more_words.end());
-    const std::size_t width = std::min<std::size_t>(send.extended_size, sizeof(std::uint64_t));
+    const std::size_t width = std::min<std::size_t>(send.operand_size, sizeof(std::uint64_t));
     const unsigned operands = send.opcode == SendOpcode::masked_compare_swap ? 4 : 2;
     for (unsigned index = 0; index < operands; ++index) {
         for (const auto& word : words) {
@@ -88,17 +93,8 @@ void append_extended(std::vector<std::byte>& bytes, const Send& send) {
 }
 
 void append_operands(std::vector<std::byte>& bytes, const Send& send) {
-    if (send.extended_size != 0)
-        return append_extended(bytes, send);
-    if (send.opcode == SendOpcode::masked_compare_swap ||
-        send.opcode == SendOpcode::masked_fetch_add) {
-        Segment<hwtab::wqe_masked_atomic_seg> segment;
-        segment.view.set<"swap_add">(send.atomic.swap_or_add);
-        segment.view.set<"compare">(send.atomic.compare);
-        segment.view.set<"swap_add_mask">(send.atomic.swap_or_add_mask);
-        segment.view.set<"compare_mask">(send.atomic.compare_mask);
-        return append(bytes, segment.view);
-    }
+    if (queues::has_masks(send.opcode))
+        return append_masked(bytes, send);
     Segment<hwtab::wqe_atomic_seg> segment;
     segment.view.set<"swap_add">(send.atomic.swap_or_add);
     segment.view.set<"compare">(send.atomic.compare);
@@ -317,8 +313,8 @@ std::vector<std::byte> Peer::encode(const Send& send) const {
         append_operation(bytes, send);
     const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
     control.set<"opcode">(static_cast<std::uint8_t>(send.opcode));
-    if (send.extended_size != 0) // a flag, and log2 of the size in units of 4 bytes
-        control.set<"opmod">(0x8U | (std::bit_width(send.extended_size) - 3U));
+    if (queues::has_masks(send.opcode))
+        control.set<"opmod">(send.op_mod.value_or(masked_op_mod(send.operand_size)));
     control.set<"ds">(bytes.size() / octoword);
     control.set<"fm">(static_cast<std::uint8_t>(send.fence));
     control.set<"ce">(static_cast<std::uint8_t>(

@@ -50,8 +50,9 @@ struct Send {
     bool solicited = false;
     queues::AtomicOperands atomic{};
     std::vector<queues::AtomicOperands>
-        more_words{};                ///< of an atomic operation on more than 8 bytes
-    std::uint32_t extended_size = 0; ///< bytes of an extended atomic operation; 0: not extended
+        more_words{};                     ///< of an atomic operation on more than 8 bytes
+    std::uint32_t operand_size = 8;       ///< of a masked atomic operation, in bytes
+    std::optional<std::uint8_t> op_mod{}; ///< of a masked atomic operation, if not operand_size's
     const queues::QueuePair* target = nullptr; ///< of a DCI; nullptr: the peer's first DCT
     std::uint64_t access_key = dynamic_access_key;
     std::uint16_t stream = 0;

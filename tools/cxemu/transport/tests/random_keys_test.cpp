@@ -294,7 +294,7 @@ private:
                 .xrc_srq = is_xrc() ? peers_.second.xrc_queue().number() : 0,
                 .atomic = operands_of(action.operands),
                 .more_words = std::move(more_words),
-                .extended_size = model::is_extended(action.act) ? action.local.length : 0};
+                .operand_size = model::is_extended(action.act) ? action.local.length : 8};
     }
 
     void post_receives() {

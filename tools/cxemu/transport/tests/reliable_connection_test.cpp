@@ -2,6 +2,7 @@
 //
 // RC: effects of each operation on both sides, and its errors.
 #include "base/byte_order.hpp"
+#include "queues/rules.hpp"
 #include "tables/packet_headers.hpp"
 #include "transport/testing/peers.hpp"
 
@@ -232,6 +233,34 @@ TEST(ReliableConnection, MaskedCompareSwapUsesMasks) {
     EXPECT_EQ(peers.value_of(number), 0x1234'abcdU);
 }
 
+TEST(ReliableConnection, MaskedFetchAddWithoutBoundaryIsOneField) {
+    Connected peers;
+    const Data number = peers.number(0x0000'0001'ffff'ffff);
+    peers.first.post({.opcode = SendOpcode::masked_fetch_add,
+                      .data = {peers.first.space(8)},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 1}});
+    peers.settle();
+    EXPECT_EQ(peers.value_of(number), 0x0000'0002'0000'0000U);
+}
+
+TEST(ReliableConnection, MaskedOperationWithoutOperandSizeRefused) {
+    for (const SendOpcode opcode :
+         {SendOpcode::masked_fetch_add, SendOpcode::masked_compare_swap}) {
+        Connected peers;
+        const Data number = peers.number(5);
+        peers.first.post({.opcode = opcode,
+                          .data = {peers.first.space(8)},
+                          .remote = number,
+                          .atomic = {.swap_or_add = 1},
+                          .op_mod = 0});
+        peers.settle();
+        EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_operation)));
+        EXPECT_EQ(peers.first.bench.violations(queues::rules::send_entry_malformed), 1U);
+        EXPECT_EQ(peers.value_of(number), 5U);
+    }
+}
+
 // --- Extended atomic operations: values in memory are in host order, responses are big-endian
 // --------------------------------------------------------------------------
 
@@ -244,7 +273,7 @@ TEST(ExtendedAtomic, FourByteFetchAddChangesFourBytes) {
                       .data = {found},
                       .remote = number,
                       .atomic = {.swap_or_add = 2},
-                      .extended_size = 4});
+                      .operand_size = 4});
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4)));
     EXPECT_EQ(load_be<std::uint32_t>(peers.first.bench.at(found.address, 4)), 0xffff'ffffU);
@@ -263,7 +292,7 @@ TEST(ExtendedAtomic, FourByteCompareSwapUsesMasks) {
                                  .compare = 0xffff'5678,
                                  .swap_or_add_mask = 0xff,
                                  .compare_mask = 0xffff},
-                      .extended_size = 4});
+                      .operand_size = 4});
     peers.settle();
     EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(number.address, 8)),
               0x1234'56ff'9abc'def0U);
@@ -297,7 +326,7 @@ public:
                     .remote = memory,
                     .atomic = operands[0],
                     .more_words = {operands.begin() + 1, operands.end()},
-                    .extended_size = size});
+                    .operand_size = size});
         settle();
     }
 
@@ -343,7 +372,7 @@ TEST(ExtendedAtomic, LengthBeyondAtomicModeRefused) {
         Send send{.opcode = SendOpcode::masked_fetch_add,
                   .data = {peers.first.space(size)},
                   .remote = peers.second.space(size),
-                  .extended_size = size};
+                  .operand_size = size};
         send.more_words.resize((size / 8) - 1);
         peers.first.post(send);
         peers.settle();
@@ -359,7 +388,7 @@ MATCHER_P(TakesMaskedOperationsOf, size, "") {
     Send send{.opcode = SendOpcode::masked_fetch_add,
               .data = {peers.first.space(size)},
               .remote = peers.second.space(size),
-              .extended_size = size};
+              .operand_size = size};
     peers.first.post(send);
     peers.settle();
     return peers.first.poll() == std::vector{success(0, size)};
@@ -380,7 +409,7 @@ TEST(ExtendedAtomic, MisalignedOperationRefused) {
               .data = {peers.first.space(16)},
               .remote = {.address = peers.second.space(32).address / 16 * 16 + 8},
               .more_words = {{}},
-              .extended_size = 16};
+              .operand_size = 16};
     peers.first.post(send);
     peers.settle();
     EXPECT_THAT(peers.first.poll(),

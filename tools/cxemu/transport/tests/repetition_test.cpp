@@ -155,7 +155,7 @@ TEST(ReliableLoss, LostAtomicResponseAddsToWordsOnce) {
                       .remote = memory,
                       .atomic = {.swap_or_add = 1},
                       .more_words = {{.swap_or_add = 1}},
-                      .extended_size = size});
+                      .operand_size = size});
     peers.run();
     EXPECT_THAT(errors_of(peers.first.poll()), ElementsAre(std::nullopt));
     EXPECT_EQ(load_be<std::uint64_t>(peers.first.bench.at(found.address, 8)), 5U);
