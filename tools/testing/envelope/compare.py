@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares a driver's envelope with that of public drivers; fails on a difference that the ledger doesn't explain."""
+"""Compares a driver's envelopes with that of public drivers; fails on a difference that the ledger doesn't explain.
+
+Of several envelopes, names the entries of the ledger that explain nothing in any of them: these can go, if the envelopes
+are those of all steps of the check."""
 
 import argparse
 import sys
@@ -19,7 +22,7 @@ PUBLIC = HERE / "public.toml"
 
 def _parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("recorded", nargs="?", type=Path, help="the driver's envelope, from cxemu --envelope")
+    parser.add_argument("recorded", nargs="*", type=Path, help="envelopes of the driver, from cxemu --envelope")
     parser.add_argument("--public", type=Path, default=PUBLIC, help="that of public drivers (default: %(default)s)")
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="explained differences (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="print explained differences, too")
@@ -30,13 +33,13 @@ def _parse(arguments):
     return options
 
 
-def _compare(options, entries):
-    found = envelope.differences(envelope.load(options.recorded), envelope.load(options.public))
+def _compare(recorded, options, entries):
+    found = envelope.differences(envelope.load(recorded), envelope.load(options.public))
     unexplained = ledger.explain(found, entries)
     for difference in found if options.all else unexplained:
         print(difference)
-    print(f"{len(found)} differences, {len(unexplained)} of them not explained in {options.ledger.name}")
-    return 1 if unexplained else 0
+    print(f"{recorded.name}: {len(found)} differences, {len(unexplained)} of them not explained in {options.ledger.name}")
+    return bool(unexplained)
 
 
 def main(arguments):
@@ -44,7 +47,11 @@ def main(arguments):
     entries = ledger.load(options.ledger)
     if options.write_page:
         PAGE.write_text(ledger.page(entries))
-    return _compare(options, entries) if options.recorded else 0
+    failed = [recorded for recorded in options.recorded if _compare(recorded, options, entries)]
+    if len(options.recorded) > 1:
+        for entry in ledger.unused(entries):
+            print(f"explains nothing: {entry.title}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

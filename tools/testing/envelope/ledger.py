@@ -84,6 +84,11 @@ def explain(differences, entries):
     return unexplained
 
 
+def unused(entries):
+    """The entries that have explained nothing yet."""
+    return [entry for entry in entries if not entry.used]
+
+
 def _names(patterns):
     return ", ".join(f"``{pattern}``" for pattern in patterns)
 

@@ -94,6 +94,12 @@ class Ledger(unittest.TestCase):
         other = envelope.Difference("make rc", "f1", "field")
         self.assertEqual(ledger.explain([other], [entry]), [other])
 
+    def test_entry_that_explains_nothing_is_unused(self) -> None:
+        used, other = (ledger.Entry(**vars(self.ENTRY)) for _ in range(2))
+        other.subjects = ["break *"]
+        ledger.explain([envelope.Difference("make rc", "f1", "field")], [used, other])
+        self.assertEqual(ledger.unused([used, other]), [other])
+
     def test_entry_without_source_refused(self) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
             file.write('[[difference]]\ntitle = "T"\nsubjects = ["a"]\nreason = "R"\nsource = ""\nrefusal = "F"\n')
