@@ -70,7 +70,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 }
 
 /* Do the pages hold nothing but the umem? */
-static bool covers_only(const struct ib_umem *umem, unsigned long page_size)
+static bool covers_only(struct ib_umem *umem, unsigned long page_size)
 {
 	return !ib_umem_dma_offset(umem, page_size) && IS_ALIGNED(umem->length, page_size);
 }
