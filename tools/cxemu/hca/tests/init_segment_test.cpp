@@ -33,7 +33,7 @@ TEST_F(InitSegmentTest, SegmentReadableByteByByte) {
     EXPECT_EQ(byte[0], std::byte{35});
     std::array<std::byte, 8> eight{};
     host.hca.bar_read(0x0, eight);
-    EXPECT_EQ(load_be<std::uint64_t>(std::span<const std::byte>(eight)), 0x0023'0010'0005'0fbeU);
+    EXPECT_EQ(load_be<std::uint64_t>(std::span<const std::byte>(eight)), 0x0023'0010'0005'119aU);
 }
 
 /// A second has 156,250,000 cycles with the 156,250 kHz of connectx5.
