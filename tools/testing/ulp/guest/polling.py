@@ -7,6 +7,7 @@ import pathlib
 import random
 import subprocess
 import threading
+from collections.abc import Callable
 
 CHOSEN = os.environ.get("ULP_POLLING", "")
 """SOFTIRQ:PROCESS, values of cq_softirq_context and cq_process_context; random:SEED; nothing: the driver's defaults."""
@@ -35,15 +36,16 @@ def set_contexts(device: str, softirq: str, process: str) -> bool:
 
 
 class Changer(threading.Thread):
-    """Changes the contexts of all devices at random until the process ends; devices come and go meanwhile.
+    """Sets the contexts of all devices, those that choose() says, until it is ended: devices come and go meanwhile, and
+    one that comes back has the driver's defaults.
 
     One process of devlink reads all the commands: on the debug kernel, two for each change took more time of the
     processors than the protocols.
     """
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, choose: Callable[[], tuple[str, str]]) -> None:
         super().__init__(daemon=True)
-        self.random = random.Random(seed)
+        self.choose = choose
         self.requested = 0
         self.ended = threading.Event()
         # devlink prints a line for each command that fails.
@@ -60,13 +62,13 @@ class Changer(threading.Thread):
     def run(self) -> None:
         while not self.ended.wait(PERIOD_S):
             for device in devices():
-                lines = commands(device, self.random.choice(SOFTIRQ), self.random.choice(PROCESS))
+                lines = commands(device, *self.choose())
                 self.devlink.stdin.write(lines)
                 self.devlink.stdin.flush()
                 self.requested += lines.count("\n")
 
     def end(self) -> int:
-        """Returns how often a context was changed."""
+        """Returns how often a context was set."""
         self.ended.set()
         self.join()
         self.devlink.stdin.close()
@@ -82,6 +84,11 @@ def turns() -> int:
     return sum(int(line.rsplit('"', 1)[1].split()[2]) for line in lines if line.startswith("0x"))
 
 
+def at_random(seed: str) -> Callable[[], tuple[str, str]]:
+    chance = random.Random(seed)
+    return lambda: (chance.choice(SOFTIRQ), chance.choice(PROCESS))
+
+
 class Polling:
     """With the contexts that are chosen; says at the end whether they were used."""
 
@@ -91,21 +98,23 @@ class Polling:
     def __enter__(self) -> "Polling":
         first, _, second = CHOSEN.partition(":")
         if first == "random":
-            self.changer = Changer(second)
+            self.changer = Changer(at_random(second))
             self.changer.start()
         elif CHOSEN:
             refused = [device for device in devices() if not set_contexts(device, first, second)]
             if refused or not devices():
                 raise RuntimeError(f"contexts '{CHOSEN}' are refused by {refused or 'no device'}")
+            self.changer = Changer(lambda: (first, second))
+            self.changer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.changer:
             changes = self.changer.end()
-            print(f"contexts changed {changes} times", flush=True)
+            print(f"contexts set {changes} times", flush=True)
             if not changes:
-                raise RuntimeError("contexts were never changed")
-        elif CHOSEN and CHOSEN != "core:core":
+                raise RuntimeError("contexts were never set")
+        if CHOSEN and not CHOSEN.startswith("random:") and CHOSEN != "core:core":
             print(f"{turns()} turns of the CQs that are left", flush=True)
             if not turns():
                 raise RuntimeError("no CQ had a turn")
