@@ -267,6 +267,7 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 		ibdev_dbg(ib, "modify port: unsupported mask 0x%x\n", mask);
 		return -EOPNOTSUPP;
 	}
+	/* Bits that do not change are set, as in mlx5_ib_modify_port(). */
 	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
 					 vport_of(ibdev, port_of(ibdev, number)), select,
 					 ~change->clr_port_cap_mask | change->set_port_cap_mask);

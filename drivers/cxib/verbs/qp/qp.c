@@ -171,18 +171,25 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 	free_entries(qp);
 }
 
+/* A DCI does without on a device that has no XRC. */
+static bool has_placeholder_rq(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_xrc(qp) ||
+	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
+}
+
 /*
- * Types that no public driver is known to create without an SRQ and an XRC domain. On a device that
- * has no XRC they do without. RC and UD QPs name none: other public drivers do not, either.
+ * Needs cxib_xrc_init(). UC and UMR QPs have other RQs, but no public driver is known to create one
+ * without an SRQ and an XRC domain where the device has XRC. RC and UD QPs name none: other public
+ * drivers do not, either.
  */
 static bool names_placeholder(const struct cxib_qp *qp)
 {
 	const enum ib_qp_type type = qp->ib.qp_type;
 
-	if (cxib_qp_is_xrc(qp))
-		return true;
-	return (cxib_qp_is_dci(qp) || type == IB_QPT_UC || type == CXIB_QPT_UMR) &&
-	       to_ibdev(qp->ib.device)->hw->caps.xrc;
+	return has_placeholder_rq(qp) ||
+	       ((type == IB_QPT_UC || type == CXIB_QPT_UMR) &&
+		to_ibdev(qp->ib.device)->hw->caps.xrc);
 }
 
 /* The device reads both only where the service type or rq_type says so. */
@@ -200,7 +207,7 @@ static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
  * receives nothing. An XRC_TGT QP names the placeholder CQ for sends, too. All of it is as in the
  * kernel's own driver.
  */
-static void init_rq_of_srq(struct hw_qpc *context, const struct cxib_qp *qp)
+static void init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
@@ -245,8 +252,8 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
 	if (names_placeholder(qp))
 		name_placeholder(context, qp, init);
-	if (names_placeholder(qp) && (cxib_qp_is_xrc(qp) || cxib_qp_is_dci(qp)))
-		init_rq_of_srq(context, qp);
+	if (has_placeholder_rq(qp))
+		init_placeholder_rq(context, qp);
 	else
 		init_rq(context, qp);
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
@@ -497,7 +504,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_create_hw);
 
-/* Fence mode of UMR WQEs. */
+/* Fence mode of UMR WQEs that WRs ask for; the driver's own have that of cxib_umr_write(). */
 static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
 {
 	switch (caps->umr_fence) {

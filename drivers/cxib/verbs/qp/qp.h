@@ -76,7 +76,7 @@ enum cxib_sq_state {
  * @av_ds: DS of the datagram segment of each WQE; 0: connected QP
  * @flags: IB_SEND_… that are added to each WR
  * @opcode_mask: bit for each supported enum ib_wr_opcode
- * @umr_fence: fence mode of UMR WQEs
+ * @umr_fence: fence mode of UMR WQEs that WRs ask for
  * @key_mask: HW_MKEY_MASK_… of the mkey fields that IB_WR_REG_MR modifies
  * @entries: one for each WQEBB
  * @doorbell: doorbell register
