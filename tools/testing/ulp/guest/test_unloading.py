@@ -62,6 +62,12 @@ def suppressed(context: contextlib.AbstractContextManager[str]) -> Iterator[str]
 
 
 class Unloading(Faulty):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        if iser.LASTING:
+            raise AssertionError("sessions that cannot be ended any more hold ib_iser: name unloading before faults")
+
     def setUp(self) -> None:
         self.hcas = [removable.hca(number) for number in (0, 1)]
 
