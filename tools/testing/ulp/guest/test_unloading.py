@@ -155,7 +155,7 @@ class Iser(Unloading):
         if self.hcas[1].is_active():
             self.hcas[1].unbind()
         rdma.until(lambda: "[ib_isert]" not in rdma.run("rdma", "resource", "show", "pd"),
-                   "the target ends the connections")
+                   "the target ends the connections", evidence=lambda: rdma.run("rdma", "resource", "show", "cm_id"))
         super().unload_driver()
 
     def test_every_unload_order_survived(self) -> None:

@@ -27,6 +27,7 @@ ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
 CALLS = ALONE or NUMBER == 1
 TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, by rules of the same priority
+LAST = 1000  # the metric of a route that holds where there is no other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,10 +63,15 @@ def _find_devices() -> list[tuple[str, str]]:
 
 
 def _send_out(address: str, source: End) -> None:
-    """What this guest has for ADDRESS leaves at the interface of SOURCE, although the guest has that address."""
+    """What this guest has for ADDRESS leaves at the interface of SOURCE, although the guest has that address.
+
+    While the interface is gone there is no way to ADDRESS. Otherwise the next rule would apply, and an initiator that
+    reconnects meanwhile would be connected with the target over the target's own device, for as long as that is there.
+    """
     table = TABLES[address]
     rdma.run("ip", "rule", "add", "pref", table, "iif", "lo", "to", address, "lookup", table)
     rdma.run("ip", "route", "add", address, "dev", source.interface, "src", source.address, "table", table)
+    rdma.run("ip", "route", "add", "unreachable", address, "metric", LAST, "table", table)
 
 
 def _accept_own(interface: str) -> None:
