@@ -43,7 +43,7 @@ class InTheMiddle(unittest.TestCase):
             # What this process has opened must not be closed at its end: it has none.
             try:
                 os.setsid()
-                # Who reads from pipes of the parent waits until nobody can write to them.
+                # A reader of a pipe of the parent waits until all its writers have closed it.
                 os.closerange(3, writer)
                 os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
                 use_for_ever(writer)
