@@ -22,6 +22,9 @@ NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
 PATIENCE = (("node.conn[0].timeo.login_timeout", 300), ("node.session.timeo.replacement_timeout", 240))
 LOGIN_PATIENCE = 900.0  # seconds of all attempts; only ends what has failed anyway
 LOGIN_TIMEOUT = 30  # seconds that the target waits for each message of a login, 15 by default; its limit
+# What ib_iser logs of a command that comes after the end of its connection and before the session knows. libiscsi
+# reports such a command as aborted instead of keeping it for the next connection; with drivers of any HCA.
+COMMAND_LOST = "iscsi_iser_task_init: Failed to init task"
 LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
 
 

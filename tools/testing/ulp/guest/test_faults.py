@@ -5,6 +5,7 @@ I/O ends with an error, or continues, as the protocol promises; nothing hangs, a
 The modules must be unused at the end: a leaked reference would make their unloading fail.
 """
 
+import contextlib
 import time
 import unittest
 
@@ -19,7 +20,7 @@ import srp
 import test_rds
 import ulp
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream, writes
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream
 
 
 class ClientsHca:
@@ -85,14 +86,11 @@ class Replugging(ClientsHca, Faulty):
 
     def test_iser_without_hca_resumes(self) -> None:
         """The session makes a connection again over the HCA that is plugged in, but cannot be ended any more."""
-        with iser.target(disks.in_memory(1)):
-            with iser.lasting_connection() as path:
-                load = writes(path)
-                self.go_and_come_back()
-                status, output = load.end()
-                self.assertEqual(status, 0, output)
-                disks.verify(path, "64k")
-            iser.end_sessions()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(iser.target(disks.in_memory(1)))
+            stack.callback(iser.end_sessions)
+            path = stack.enter_context(iser.lasting_connection())
+            self.check_load(path, self.go_and_come_back, resumes=True)
 
 
 class Target(Faulty):
