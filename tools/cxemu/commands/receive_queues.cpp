@@ -26,7 +26,7 @@ using queues::SharedReceiveResources;
 using queues::XrcSharedReceiveQueue;
 
 constexpr std::uint32_t log_ds_size = 4;
-/// An entry of a linked list has a next segment and at least one data segment.
+/// An entry with a next segment has at least one data segment, too.
 constexpr std::uint32_t smallest_log_stride = 5;
 
 CommandResult check_attributes(CommandContext& context, const SharedReceiveAttributes& attributes,
@@ -35,7 +35,7 @@ CommandResult check_attributes(CommandContext& context, const SharedReceiveAttri
             check_limit(context, "log2 of the size", attributes.log_entries, log_limit);
         !checked)
         return checked;
-    const std::uint32_t smallest = attributes.linked_list ? smallest_log_stride : log_ds_size;
+    const std::uint32_t smallest = attributes.has_next_segments ? smallest_log_stride : log_ds_size;
     const auto max = context.hca.capabilities().current<"max_wqe_sz_rq">();
     if (attributes.log_stride < smallest || (1ULL << attributes.log_stride) > max)
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_ring_geometry,
@@ -108,10 +108,11 @@ CommandResult arm(CommandContext& context, std::uint64_t number, std::uint64_t l
 
 // --- Contexts with a work queue ------------------------------------------------------------------
 
-/// \param is_ring wq_type is a ring: entries have no next segment
+/// \param is_basic entries have no next segment, and form a ring. Entries of other rings have one:
+///     UCX writes it to the cyclic RMPs that it creates by DEVX.
 template <const hwtab::Layout& layout>
 std::expected<SharedReceiveAttributes, CommandResult>
-attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_ring) {
+attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_basic) {
     const auto type = fields.template get<"wq.wq_type">();
     const bool linked = type == hwtab::value<hwtab::wq_type, "linked_list">;
     if (!linked && type != hwtab::value<hwtab::wq_type, "cyclic">)
@@ -119,7 +120,8 @@ attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_
                                             Syndrome::field_out_of_range,
                                             "wq_type {} is not supported", type));
     const SharedReceiveAttributes attributes{
-        .linked_list = linked && !is_ring,
+        .linked_list = linked && !is_basic,
+        .has_next_segments = !is_basic,
         .log_entries = static_cast<std::uint32_t>(fields.template get<"wq.log_wq_sz">()),
         .log_stride = static_cast<std::uint32_t>(fields.template get<"wq.log_wq_stride">()),
         .has_signatures = fields.template get<"wq.wq_signature">() != 0,
@@ -244,8 +246,10 @@ CommandResult create_xrc_srq(CommandContext& context) {
                             "XRC shared receive queues in registered user memory are not "
                             "supported");
     constexpr unsigned low_bits = 2; ///< of dbr_addr, not in the context
+    const bool is_basic = fields.get<"basic_cyclic_rcv_wqe">() != 0;
     const SharedReceiveAttributes attributes{
-        .linked_list = fields.get<"basic_cyclic_rcv_wqe">() == 0,
+        .linked_list = !is_basic,
+        .has_next_segments = !is_basic,
         .log_entries = static_cast<std::uint32_t>(fields.get<"log_xrc_srq_size">()),
         .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_ds_size,
         .has_signatures = fields.get<"wq_signature">() != 0,

@@ -15,7 +15,7 @@ namespace {
 
 /// Bytes before the data segments of a WQE.
 std::uint32_t prefix_of(const SharedReceiveAttributes& attributes) {
-    if (attributes.linked_list)
+    if (attributes.has_next_segments)
         return hwtab::wqe_srq_next_seg.size;
     return attributes.has_signatures ? hwtab::rwqe_sig.size : 0;
 }

@@ -28,7 +28,8 @@ class TagList;
 
 /// Attributes of all kinds, from their contexts.
 struct SharedReceiveAttributes {
-    bool linked_list = true; ///< WQEs have a next segment; otherwise they form a ring
+    bool linked_list = true;       ///< next segments tell the order of WQEs; otherwise a ring
+    bool has_next_segments = true; ///< at the beginning of WQEs, also of some rings
     std::uint32_t log_entries = 0;
     std::uint32_t log_stride = 0; ///< bytes, log2
     bool has_signatures = false;

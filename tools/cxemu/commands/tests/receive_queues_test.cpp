@@ -66,8 +66,15 @@ TEST_F(PoolCommandsTest, CreateInvalidStrideRefused) {
                   rmp.template set<"wq.wq_type">(1);
                   rmp.template set<"wq.log_wq_stride">(4);
               }),
+              bad_geometry)
+        << "entries of a ring have next segments, too";
+    EXPECT_EQ(with_context([](auto rmp) {
+                  rmp.template set<"wq.wq_type">(1);
+                  rmp.template set<"basic_cyclic_rcv_wqe">(1);
+                  rmp.template set<"wq.log_wq_stride">(4);
+              }),
               "OK")
-        << "a ring needs no links";
+        << "but for basic ones";
 }
 
 TEST_F(PoolCommandsTest, CreateInvalidMemoryRefused) {

@@ -255,7 +255,7 @@ ReceiveMemoryPool& Bench::make_receive_pool(const SharedReceiveOptions& options)
     Call<hwtab::cmd_create_rmp> call(pages * sizeof(std::uint64_t));
     const hwtab::View<hwtab::rmpc> fields{call.in().bytes<"ctx">()};
     fields.set<"wq.wq_type">(options.linked_list ? 0 : 1);
-    fields.set<"basic_cyclic_rcv_wqe">(options.linked_list ? 0 : 1);
+    fields.set<"basic_cyclic_rcv_wqe">(options.has_next_segments ? 0 : 1);
     fields.set<"wq.log_wq_sz">(options.log_entries);
     fields.set<"wq.log_wq_stride">(options.log_stride);
     fields.set<"wq.lwm">(options.limit);

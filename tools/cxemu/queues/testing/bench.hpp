@@ -188,6 +188,7 @@ public:
 
     struct SharedReceiveOptions {
         bool linked_list = true;
+        bool has_next_segments = true;
         std::uint32_t log_entries = 2;
         std::uint32_t log_stride = 6; ///< bytes, log2
         std::uint16_t limit = 0;

@@ -20,8 +20,9 @@ protected:
                          1ULL << static_cast<unsigned>(hca::EventType::srq_catastrophic_error)})) {}
 
     /// An RMP of four WQEs of 64 bytes, linked 0, 1, 2, 3, 0; WQE n points to n * 0x100.
-    ReceiveMemoryPool& pool(std::uint16_t limit = 0) {
-        ReceiveMemoryPool& pool = bench_.make_receive_pool({.limit = limit});
+    ReceiveMemoryPool& pool(std::uint16_t limit = 0, bool linked_list = true) {
+        ReceiveMemoryPool& pool =
+            bench_.make_receive_pool({.linked_list = linked_list, .limit = limit});
         for (std::uint16_t slot = 0; slot < 4; ++slot) {
             link(pool, slot, (slot + 1) % 4);
             const auto entry = bench_.at(pool.buffer().address(slot * 64U), 64);
@@ -119,10 +120,26 @@ TEST_F(SharedReceiveQueueTest, PostBeyondQueueSizeStopsQueue) {
 }
 
 TEST_F(SharedReceiveQueueTest, RingWithoutLinksTakenInOrder) {
-    ReceiveMemoryPool& queue = bench_.make_receive_pool({.linked_list = false, .log_entries = 1});
+    ReceiveMemoryPool& queue = bench_.make_receive_pool(
+        {.linked_list = false, .has_next_segments = false, .log_entries = 1});
     for (std::uint16_t round = 1; round <= 4; ++round) {
         post(queue, round);
         EXPECT_EQ(queue.take()->index, (round - 1) % 2);
+    }
+}
+
+TEST_F(SharedReceiveQueueTest, RingWithNextSegmentsTakenInOrderWithDataBehindThem) {
+    ReceiveMemoryPool& queue = pool(0, false);
+    link(queue, 0, 2); // not looked at
+    for (std::uint16_t round = 1; round <= 8; ++round) {
+        post(queue, round);
+        const auto request = queue.take();
+        const std::uint16_t slot = (round - 1) % 4;
+        ASSERT_TRUE(request);
+        EXPECT_EQ(request->index, slot);
+        ASSERT_EQ(request->segments.size(), 1U);
+        EXPECT_EQ(request->segments[0].address, slot * 0x100U);
+        EXPECT_EQ(request->length, 0x100U);
     }
 }
 
