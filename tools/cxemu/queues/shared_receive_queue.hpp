@@ -28,7 +28,7 @@ class TagList;
 
 /// Attributes of all kinds, from their contexts.
 struct SharedReceiveAttributes {
-    bool linked_list = true;       ///< next segments tell the order of WQEs; otherwise a ring
+    bool linked_list = true;       ///< next segments order the WQEs; otherwise a ring
     bool has_next_segments = true; ///< at the beginning of WQEs, also of some rings
     std::uint32_t log_entries = 0;
     std::uint32_t log_stride = 0; ///< bytes, log2
