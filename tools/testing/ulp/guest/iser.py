@@ -3,6 +3,7 @@
 
 import contextlib
 import pathlib
+import re
 from collections.abc import Iterator
 
 import disks
@@ -24,7 +25,7 @@ LOGIN_PATIENCE = 900.0  # seconds of all attempts; only ends what has failed any
 LOGIN_TIMEOUT = 30  # seconds that the target waits for each message of a login, 15 by default; its limit
 # What ib_iser logs of a command that comes after the end of its connection and before the session knows. libiscsi
 # reports such a command as aborted instead of keeping it for the next connection; with drivers of any HCA.
-COMMAND_LOST = "iscsi_iser_task_init: Failed to init task"
+COMMAND_LOST = re.compile(r"iscsi_iser_task_init: Failed to init task \S+, err = -19\b")
 LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
 
 

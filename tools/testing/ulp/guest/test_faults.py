@@ -91,6 +91,7 @@ class Replugging(ClientsHca, Faulty):
             stack.callback(iser.end_sessions)
             path = stack.enter_context(iser.lasting_connection())
             self.check_load(path, self.go_and_come_back, resumes=True)
+            disks.verify(path, "64k")
 
 
 class Target(Faulty):
