@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+GRACE = 5.0  # seconds; what a server has to see that its client is gone
 MAD_TIMEOUT = ("--timeout", 10000)  # milliseconds; the tools of infiniband-diags wait for one second by default
 TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
 UNRESOLVED = re.compile(r"RDMA_CM_EVENT_(ADDR|ROUTE)_ERROR")
@@ -74,7 +75,7 @@ def run(*command: str | int, timeout: float = PATIENCE) -> str:
     except subprocess.TimeoutExpired as error:
         raise AssertionError(f"'{' '.join(words)}' has not ended within {timeout:.0f} s: {error.stdout}") from error
     if done.returncode != 0:
-        raise AssertionError(f"'{' '.join(words)}' ended with {done.returncode}: {done.stdout}{done.stderr}")
+        raise AssertionError(f"'{' '.join(words)}' ended with {done.returncode}: {done.stderr}{done.stdout}")
     return done.stdout
 
 
@@ -115,13 +116,31 @@ def succeeds(*command: str | int) -> bool:
 
 @contextlib.contextmanager
 def background(*command: str | int) -> Iterator[subprocess.Popen]:
-    """Runs a program besides the test, and ends it with the test."""
+    """Runs a program besides the test, and ends it with the test. A test that fails meanwhile says what the program printed."""
     words = [str(word) for word in command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
         try:
             yield child
+        except AssertionError as error:
+            if not child.stdout.closed:
+                error.add_note(f"meanwhile, '{' '.join(words)}' {_end(child)}")
+            raise
         finally:
             _terminate(child)
+
+
+def _end(child: subprocess.Popen) -> str:
+    """Ends a program if it has not ended, and says how it ended and what it printed."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
+    state = "goes on" if child.poll() is None else f"has ended with {child.returncode}"
+    child.terminate()
+    try:
+        output, _ = child.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        output, _ = child.communicate()
+    return f"{state}: {output}"
 
 
 def _terminate(child: subprocess.Popen) -> None:
