@@ -479,10 +479,11 @@ def publish_polling(results: dict, pages: pathlib.Path) -> None:
         The goal for work items of cxib that hold their processor for more than 10 ms is none ({judged(f"{hogged} found", is_reached=not hogged)}). What
         CQs cost that the RDMA core goes on polling is in policy.rst; posting, polling and the size of a CQ are in verbs.rst.
 
-        CQs with threads of their own share the processor by the rules of the kernel's scheduler, not by turns of
-        ``cq_quantum_us``: they get equal shares in the long run, in pieces of some milliseconds. For that a CQ has to
-        be full during a whole piece: a thread that runs out of completions sleeps, and what it has not used goes to
-        the others. With 128 WRs outstanding, less than a done() of 5 µs completes in one piece, the index was 0.93.
+        CQs with threads of their own share the processor by the rules of the kernel's scheduler. The slice of such a
+        thread is the turn of its CQ, ``cq_quantum_us`` times its weight, but 0.1 ms at least: the scheduler has none that are
+        shorter. After each turn the thread lets the scheduler choose, so none waits for the tick of another. A thread
+        that runs out of completions sleeps, and what it has not used of its slice goes to the others. Kernels before 6.12
+        have no slices of threads; there, the scheduler takes the thread that ran least.
         """)
     text = text.replace("@GOALS@", polling_goals(contexts))
     loads = "\n\n".join(f"{title}:\n\n{polling_table(contexts, load)}" for load, title in POLLING_LOADS.items())

@@ -222,6 +222,7 @@ void cxib_poll_vector_stop(struct cxib_poll_vector *vector, const struct cxib_ib
 void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 quantum_us);
 int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
 			    const char *kind, u32 number);
+void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);
 void cxib_poll_thread_stop(struct cxib_poll_thread *thread);
 
 /* poll_device.c */

@@ -26,6 +26,14 @@ static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll
 	return cxib_poll_vector_create_thread(vector, polling->ibdev, vector - polling->vectors);
 }
 
+/* The slice of a CQ's own thread is the turn of the CQ. */
+static void set_slice(struct cxib_poll_cq *poll)
+{
+	u64 quantum_ns = poll->thread.runner.list.quantum_ns;
+
+	cxib_poll_thread_set_slice(&poll->thread, quantum_ns * poll->weight);
+}
+
 static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
 	int err;
@@ -35,9 +43,11 @@ static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq
 	if (polling->num_threads == CXIB_POLL_THREADS_MAX)
 		return -ENOSPC;
 	err = cxib_poll_thread_create(&poll->thread, polling->ibdev, "cq", poll->cq->cqn);
-	if (!err)
-		polling->num_threads++;
-	return err;
+	if (err)
+		return err;
+	polling->num_threads++;
+	set_slice(poll);
+	return 0;
 }
 
 static int need_workqueue(struct cxib_poll_device *polling, bool is_unbound)
@@ -125,6 +135,7 @@ static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 	list_for_each_entry(poll, &polling->cqs, node) {
 		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
 		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
+		set_slice(poll);
 	}
 }
 
@@ -233,12 +244,13 @@ int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq
 		err = -ENOMEM;
 	if (err)
 		return err;
+	WRITE_ONCE(poll->weight, options->weight ?: 1);
 	if (target == CXIB_POLL_OWN_THREAD)
 		set_thread_options(&poll->thread, options);
+	set_slice(poll);
 	poll->is_explicit = true;
 	poll->is_left_to_core = false;
 	WRITE_ONCE(poll->busy_poll_ns, (u64)options->busy_poll_us * NSEC_PER_USEC);
-	WRITE_ONCE(poll->weight, options->weight ?: 1);
 	use_target(polling, poll, target);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
+#include <uapi/linux/sched/types.h>
 
 #include "hw/hw.h"
 #include "ulp/poll.h"
@@ -72,6 +73,18 @@ static bool run_thread_turn(struct cxib_poll_thread *thread)
 	return is_active;
 }
 
+/*
+ * A thread of one CQ competes with those of other CQs: it lets the scheduler choose after each
+ * turn, and does not wait for the tick.
+ */
+static void let_others_run(const struct cxib_poll_thread *thread)
+{
+	if (thread->may_sleep)
+		schedule();
+	else
+		cond_resched();
+}
+
 static int thread_fn(void *data)
 {
 	struct cxib_poll_thread *thread = data;
@@ -87,7 +100,7 @@ static int thread_fn(void *data)
 		}
 		__set_current_state(TASK_RUNNING);
 		while (run_thread_turn(thread))
-			cond_resched();
+			let_others_run(thread);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
@@ -172,6 +185,27 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 	/* The task is complete before an interrupt kicks it. */
 	smp_store_release(&thread->task, task);
 	return 0;
+}
+
+/**
+ * cxib_poll_thread_set_slice() - set how long a thread runs before another one of its priority may
+ * @thread: thread with or without a task
+ * @slice_ns: time in nanoseconds; the scheduler takes 0.1 to 100 ms, and what is nearest otherwise
+ *
+ * A real-time thread has no slice. Kernels before 6.12 ignore @slice_ns: there, schedule() takes
+ * the thread that ran least.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns)
+{
+	struct task_struct *task = thread->task;
+	struct sched_attr attr = { .sched_policy = SCHED_NORMAL, .sched_runtime = slice_ns };
+
+	if (!task || task->policy != SCHED_NORMAL)
+		return;
+	attr.sched_nice = task_nice(task);
+	WARN_ON_ONCE(sched_setattr_nocheck(task, &attr));
 }
 
 /**

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of CQs, chosen by devlink: values, what they do to CQs that exist, and how long they last."""
 
+import ctypes
 import json
+import os
 import pathlib
+import platform
 import re
+import struct
 import subprocess
 import unittest
 
@@ -14,6 +18,20 @@ from control import until
 from recovering import RecoveryTest, trouble
 
 DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
+
+
+SYS_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}[platform.machine()]
+SCHED_ATTR = struct.Struct("=IIQiIQQQ")
+"""Size, policy, flags, nice value, priority, runtime, deadline, period: struct sched_attr of the first version."""
+
+
+def slice_us(thread: int) -> float:
+    """How long the scheduler lets a thread run, in microseconds; 0 if that is not a property of threads in this kernel."""
+    attributes = ctypes.create_string_buffer(SCHED_ATTR.size)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(SYS_SCHED_GETATTR, thread, attributes, SCHED_ATTR.size, 0):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return SCHED_ATTR.unpack(attributes.raw)[5] / 1000
 
 
 def name_of(comm: pathlib.Path) -> str:
@@ -58,10 +76,15 @@ class PollingTest(RecoveryTest):
         shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return frozenset(re.findall(r"drv_context (\w+(?: \w+)??) drv_completed", shown))
 
+    def thread_numbers(self) -> dict[int, str]:
+        """Threads that poll CQs of the device, and their names."""
+        names = {int(path.parent.name): name_of(path) for path in pathlib.Path("/proc").glob("[0-9]*/comm")}
+        own = (f"{self.device_name()}/cq", f"{self.device_name()}/comp")
+        return {number: name for number, name in names.items() if name.startswith(own)}
+
     def threads(self) -> list[str]:
         """Names of the threads that poll CQs of the device."""
-        names = map(name_of, pathlib.Path("/proc").glob("[0-9]*/comm"))
-        return [name for name in names if name.startswith((f"{self.device_name()}/cq", f"{self.device_name()}/comp"))]
+        return list(self.thread_numbers().values())
 
     def await_threads(self, expected: list[str]) -> None:
         """A thread that the driver has stopped is in /proc for a moment."""
@@ -104,6 +127,32 @@ class PollingContexts(PollingTest):
                 until(lambda context=context: {name for name, _ in self.cqs()} == {context}, "the CQs have changed")
                 self.assertEqual(self.tracked_contexts(), {context})
         self.assertEqual(len(self.threads()), len(self.cqs()))
+
+    def test_slice_of_own_thread_is_turn(self) -> None:
+        """Else a CQ waits for the tick of another's thread. The scheduler takes 100 µs at least."""
+        self.set_all({"cq_process_context": "thread", "cq_quantum_us": 300})
+        threads = list(self.thread_numbers())
+        if slice_us(os.getpid()) == 0:
+            self.skipTest("this kernel has no slices of threads")
+        for quantum, expected in ((10, 100), (700, 700)):
+            with self.subTest(quantum=quantum):
+                self.assertEqual({slice_us(thread) for thread in threads}, {300})
+                self.set_all({"cq_quantum_us": quantum})
+                self.assertEqual({slice_us(thread) for thread in threads}, {expected})
+                self.set_all({"cq_quantum_us": 300})
+
+    def test_policy_and_nice_value_of_administrator_kept(self) -> None:
+        self.set_all({"cq_process_context": "thread"})
+        thread = next(iter(self.thread_numbers()))
+        self.addCleanup(os.setpriority, os.PRIO_PROCESS, thread, 0)
+        os.setpriority(os.PRIO_PROCESS, thread, 5)
+        self.set_all({"cq_quantum_us": 300})
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, thread), 5)
+        self.addCleanup(os.sched_setscheduler, thread, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(7))
+        self.set_all({"cq_quantum_us": 700})
+        self.assertEqual(os.sched_getscheduler(thread), os.SCHED_FIFO)
+        self.assertEqual(os.sched_getparam(thread).sched_priority, 7)
 
     def test_settings_survive_recovery_but_not_rebind(self) -> None:
         chosen = {"cq_softirq_context": "thread", "cq_process_context": "thread", "cq_quantum_us": 10, "cq_busy_poll_us": 7}
