@@ -26,17 +26,15 @@ struct Walk {
     }
 };
 
-/// MTTs and KSMs: entries of equal size, the first of which holds start_addr.
+/// MTTs and KSMs: entries of equal size.
 struct EqualEntries {
     std::uint64_t size;
     std::uint64_t index;
     std::uint64_t offset; ///< in the entry
 
-    EqualEntries(const MemoryKey& key, std::uint64_t address) {
+    EqualEntries(const MemoryKey& key, std::uint64_t position) {
         const auto log_size = key.context().get<"log_page_size">();
-        const std::uint64_t start = key.context().get<"start_addr">();
         size = 1ULL << log_size;
-        const std::uint64_t position = (start & (size - 1)) + (address - start);
         index = position >> log_size;
         offset = position & (size - 1);
     }
@@ -46,8 +44,20 @@ struct EqualEntries {
     }
 };
 
+/// The first page holds start_addr, at the offset that its low bits say.
+EqualEntries pages_from(const MemoryKey& key, std::uint64_t address) {
+    const std::uint64_t size = 1ULL << key.context().get<"log_page_size">();
+    const std::uint64_t start = key.context().get<"start_addr">();
+    return {key, (start & (size - 1)) + (address - start)};
+}
+
+/// The first KSM begins at start_addr. UCX shifts atomic keys of 2 GiB an entry by some bytes.
+EqualEntries fixed_ranges_from(const MemoryKey& key, std::uint64_t address) {
+    return {key, address - key.context().get<"start_addr">()};
+}
+
 Result walk_pages(Walk& walk, std::uint64_t address) {
-    for (EqualEntries entries(walk.key, address); walk.left != 0; entries.next()) {
+    for (auto entries = pages_from(walk.key, address); walk.left != 0; entries.next()) {
         const std::uint64_t where = entries.index * hwtab::mtt.size;
         if (where + hwtab::mtt.size > walk.key.translation_capacity())
             return fault(AccessFault::bad_translation);
@@ -72,7 +82,7 @@ Result walk_pages(Walk& walk, std::uint64_t address) {
 }
 
 Result walk_fixed_ranges(Walk& walk, std::uint64_t address) {
-    for (EqualEntries entries(walk.key, address); walk.left != 0; entries.next()) {
+    for (auto entries = fixed_ranges_from(walk.key, address); walk.left != 0; entries.next()) {
         const std::uint64_t where = entries.index * hwtab::ksm.size;
         if (where + hwtab::ksm.size > walk.key.translation_capacity())
             return fault(AccessFault::bad_translation);

@@ -253,6 +253,15 @@ TEST_F(MemoryKeysTest, KsmRangesFollowed) {
     EXPECT_EQ(translate(key, 0xff0, 0x20).value(), (Ranges{{0x5ff0, 0x10}, {0x9000, 0x10}}));
 }
 
+TEST_F(MemoryKeysTest, KsmRangesCountFromStartAddress) {
+    const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
+    const std::vector<Entry> entries{range(0, inner.key(), 0x5000), range(0, inner.key(), 0x9000)};
+    const MemoryKey& key =
+        make({.mode = AccessMode::ksm, .start = 0x7010, .length = 0x2000, .log_page = 12}, entries);
+    EXPECT_EQ(translate(key, 0x7010, 8).value(), (Ranges{{0x5000, 8}}));
+    EXPECT_EQ(translate(key, 0x8000, 0x20).value(), (Ranges{{0x5ff0, 0x10}, {0x9000, 0x10}}));
+}
+
 TEST_F(MemoryKeysTest, StridedBlockInterleavesEntries) {
     const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
     Entry header{};
