@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UCX between two HCAs of this guest, over each of its InfiniBand transports, with its own use of DEVX and without.
+
+Started by in_release. ucx_perftest checks no data but the last word of an atomic operation; io_demo does.
+"""
+
+import shlex
+import unittest
+
+import rdma
+from test_cm_programs import NUMBERS, PATIENCE, SERVER, TwoMachines
+
+# Where a transport has none of its own, connections are made over datagrams.
+TRANSPORTS = {"rc_mlx5": "rc_mlx5,ud_mlx5:aux", "dc_mlx5": "dc_mlx5", "ud_mlx5": "ud_mlx5",
+              "rc_verbs": "rc_verbs,ud_verbs:aux", "ud_verbs": "ud_verbs"}
+MLX5 = ("rc_mlx5", "dc_mlx5", "ud_mlx5")
+DATAGRAMS = ("ud_mlx5", "ud_verbs")
+ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+
+
+def has_devx() -> bool:
+    """cxib has DEVX, but not its event channels, without which UCX takes neither."""
+    return not rdma.devices()[0].startswith("cxib")
+
+
+def ways() -> list[tuple[str, bool]]:
+    """Transports, each with DEVX and without if it can have it."""
+    return [(transport, devx) for transport in TRANSPORTS for devx in (True, False)
+            if not devx or (transport in MLX5 and has_devx())]
+
+
+def flushes(transport: str, devx: bool) -> bool:
+    """UCX ends writes over connections by reading from an rkey that only its DEVX part creates."""
+    return devx or transport in DATAGRAMS
+
+
+def environment(device: str, transport: str, devx: bool) -> list[str]:
+    """What lets a program use one device and one transport."""
+    settings = {"UCX_TLS": f"{TRANSPORTS[transport]},self", "UCX_NET_DEVICES": f"{device}:1", "UCX_LOG_LEVEL": "warn",
+                "UCX_IB_MLX5_DEVX": "y" if devx else "n"}
+    return ["env", *(f"{name}={value}" for name, value in settings.items())]
+
+
+def program(device: str, transport: str, devx: bool, *words: str | int) -> list[str]:
+    """ucx_perftest does without MPI if it has a terminal."""
+    command = [*environment(device, transport, devx), *(str(word) for word in words)]
+    return ["script", "-qec", shlex.join(command), "/dev/null"]
+
+
+def perftest(test: str, transport: str, devx: bool, size: int, rounds: int) -> str:
+    """What both ends of ucx_perftest print."""
+    server, client = rdma.devices()[:2]
+    port = next(rdma.TCP_PORTS)
+    common = ["ucx_perftest", "-P", 0, "-p", port]
+    with rdma.background(*program(server, transport, devx, *common)) as child:
+        rdma.await_listener(port, child)
+        output = rdma.run(*program(client, transport, devx, *common, "127.0.0.1", "-t", test, "-s", size, "-n", rounds,
+                                   "-w", 10), timeout=PATIENCE)
+        return rdma.finish(child) + output
+
+
+class Perftest(unittest.TestCase):
+    def check(self, test: str, transport: str, devx: bool, size: int, rounds: int) -> None:
+        output = perftest(test, transport, devx, size, rounds)
+        self.assertRegex(output, rf"(?m)^Final: +{rounds} ", output)
+        self.assertNotRegex(output, r" UCX +(ERROR|WARN) ")
+
+    def test_messages_and_remote_memory_of_all_transports_succeed(self) -> None:
+        for transport, devx in ways():
+            for test in ("tag_bw", "stream_bw", "ucp_am_bw", "ucp_get", *(["ucp_put_bw"] if flushes(transport, devx) else [])):
+                with self.subTest(transport=transport, devx=devx, test=test):
+                    self.check(test, transport, devx, 4096, 300)
+
+    def test_atomics_succeed(self) -> None:
+        if not has_devx():
+            self.skipTest("atomic operations of UCX need its use of DEVX")
+        for transport in ("rc_mlx5", "dc_mlx5"):
+            for test in ATOMICS:
+                for size in (4, 8):
+                    with self.subTest(transport=transport, test=test, size=size):
+                        self.check(test, transport, True, size, 100)
+
+    def test_more_datagrams_than_receive_ring_succeed(self) -> None:
+        self.check("tag_bw", "ud_mlx5", has_devx(), 64, 10000)
+
+
+class IoDemo(TwoMachines):
+    """Reads and writes of a server's buffers, whose contents are checked; connections through the connection manager."""
+
+    def exchange_data(self, transport: str, devx: bool, *options: str) -> str:
+        """What the client prints; the server has no end of its own."""
+        server, client = rdma.devices()[:2]
+        number = next(NUMBERS)
+        common = ["io_demo", "-p", number, "-q", "-d", "64:200000", "-o", "read,write", *options]
+        words = ["ip", "netns", "exec", self.namespace, *environment(server, transport, devx), *common]
+        with rdma.background(*words) as child:
+            rdma.until(lambda: self.listening(number) or child.poll() is not None, "io_demo listens")
+            return rdma.run(*environment(client, transport, devx), *common, "-i", 200, SERVER, timeout=PATIENCE)
+
+    def test_data_of_all_transports_verified(self) -> None:
+        for transport, devx in ways():
+            for options in ((), ("-A",)):
+                with self.subTest(transport=transport, devx=devx, options=options):
+                    self.assertIn("Client exit with status 'OK'", self.exchange_data(transport, devx, *options))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
