@@ -19,7 +19,7 @@ ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
 
 
 def has_devx() -> bool:
-    """cxib has DEVX, but not its event channels, without which UCX takes neither."""
+    """cxib has no event channels of DEVX, and UCX uses nothing of DEVX where one part is missing."""
     return not rdma.devices()[0].startswith("cxib")
 
 
