@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Deficit round robin in nanoseconds between the CQs of one vector: poll_list.h. */
 #include <kunit/visibility.h>
+#include <linux/export.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
