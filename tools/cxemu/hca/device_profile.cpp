@@ -261,6 +261,9 @@ constexpr std::array since_connectx5{
 
 /// ConnectX-6 has what ConnectX-5 has.
 constexpr std::array since_connectx6{
+    fixed("log_max_eq", 7, mlx5ctl),
+    fixed("max_qp_cnt", 127, mlx5ctl),
+    fixed("umr_fence", 1, mlx5ctl), // small
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
     fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
@@ -280,6 +283,9 @@ constexpr std::array since_connectx6{
 };
 
 constexpr std::array since_connectx7{
+    fixed("log_max_eq", 7, mlx5ctl),
+    fixed("max_qp_cnt", 127, mlx5ctl),
+    fixed("umr_fence", 1, mlx5ctl), // small
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
     fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
