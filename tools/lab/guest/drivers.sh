@@ -5,7 +5,13 @@
 # For devices, and for active ports; only ends a run that has failed anyway.
 ACTIVE_SECONDS=300
 
+# From here on: a kernel that looks for data races while it boots takes minutes, and finds those of others.
+watch_for_races() {
+	if [ -e /sys/kernel/debug/kcsan ]; then echo on > /sys/kernel/debug/kcsan; fi
+}
+
 load_drivers() {
+	watch_for_races
 	case $LAB_DRIVER in
 	none) return ;;
 	mlx5) load_modules mlx5_core mlx5_ib "${USER_INTERFACES[@]}" ;;

@@ -13,7 +13,7 @@ TIMED_OUT = 124
 # Of this machine's processor: they are in the lab tree, and in its image.
 NATIVE_KERNELS = ("stock", "debug", "backports", "oldstable")
 # These are, too; guests with them always boot, so that the image that others are resumed with does not depend on them.
-BOOTED_KERNELS = ("rt",)
+BOOTED_KERNELS = ("rt", "debug-rt")
 ARM64_KERNELS = ("arm64", "arm64-16k", "arm64-rt")
 KERNELS = NATIVE_KERNELS + BOOTED_KERNELS + ARM64_KERNELS
 EMULATOR = Path("/repo/build/cxemu/cxemu")
@@ -136,7 +136,7 @@ def parse(arguments):
         options.command = options.command[1:]
     _choose_hcas(parser, options)
     _check(parser, options)
-    debug = options.kernel == "debug"
+    debug = options.kernel in ("debug", "debug-rt")
     options.boot_timeout = options.boot_timeout or (1200 if debug else 600)
     options.memory = options.memory or (3072 if debug else 2048)
     for name in ("cxemu", "append", "qemu"):

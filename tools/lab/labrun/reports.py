@@ -90,6 +90,8 @@ HARMLESS = (
     # power management, whose queue may not. Only where that has work left when a session ends, with any driver.
     (re.compile(r"^WARNING: .*\bcheck_flush_dependency\b"),
      re.compile(r"(?s)\bpm_runtime_remove\+.*\b__iscsi_unbind_session\+")),
+    # The kernel has data races of its own, which its maintainers know. The headline names the functions of both accesses.
+    (re.compile(r"^BUG: KCSAN: (?!.*\[cxib(?:_kverbs)?\])"), re.compile("")),
 )
 
 # "[   12.345678]", with CONFIG_PRINTK_CALLER also "[   T123]"; some lines name their subsystem first.

@@ -17,15 +17,38 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "must be run as root (mounts, chroot)"
 }
 
-# The files that decide what the tree contains; their hash names it. The debug kernel has a hash of its own.
+# All kernels of the lab.
+lab_kernels=(stock debug debug-rt backports oldstable rt arm64 arm64-16k arm64-rt)
+
+# Prints their names for a message.
+kernel_names() {
+	local all
+	all=$(printf '%s, ' "${lab_kernels[@]:0:${#lab_kernels[@]}-1}")
+	printf '%s or %s\n' "${all%, }" "${lab_kernels[-1]}"
+}
+
+# The files that decide what the tree contains; their hash names it. Kernels that are built have hashes of their own.
 recipe_files() {
-	(cd "$lab_dir" && find recipe guest/rds_exercise.c -type f ! -path 'recipe/kernel/*' ! -name '*~' ! -name '*.swp' |
+	(cd "$lab_dir" && find recipe guest/rds_exercise.c -type f ! -path 'recipe/kernel*/*' ! -name '*~' ! -name '*.swp' |
 		LC_ALL=C sort)
 }
 
-# The files that, with the versions of the kernel's source and of the compiler, decide what the debug kernel is.
-kernel_files() {
-	(cd "$lab_dir" && find recipe/kernel -type f ! -name '*~' ! -name '*.swp' | LC_ALL=C sort)
+# Kernels that the lab builds, from the source of Debian's.
+is_built() { # KERNEL
+	[ "$1" = debug ] || [ "$1" = debug-rt ]
+}
+
+# Prints the directories, below the recipe, with what such a kernel is made from; a file of a later one replaces that of
+# the same name.
+kernel_recipes() { # KERNEL
+	echo kernel
+	[ "$1" = debug ] || echo "kernel-${1#debug-}"
+}
+
+# The files that, with the versions of the kernel's source and of the compiler, decide what a built kernel is.
+kernel_files() { # KERNEL
+	# shellcheck disable=SC2046
+	(cd "$lab_dir" && find $(kernel_recipes "$1" | sed 's|^|recipe/|') -type f ! -name '*~' ! -name '*.swp' | LC_ALL=C sort)
 }
 
 # Prints the hash of all files named on standard input (paths below tools/lab).
@@ -37,11 +60,11 @@ recipe_hash() {
 	recipe_files | hash_files
 }
 
-# Prints the hash that names the debug kernel; fails where the tree has no source of it yet.
-kernel_hash() {
+# Prints the hash that names a built kernel; fails where the tree has no source of it yet.
+kernel_hash() { # KERNEL
 	[ -s "$lab/kernel-source" ] || return 1
 	{
-		kernel_files | hash_files
+		kernel_files "$1" | hash_files
 		cat "$lab/kernel-source"
 	} | sha256sum | cut -c1-16
 }
@@ -79,7 +102,11 @@ arm64_flavour() { # KERNEL
 }
 
 is_kernel() { # NAME
-	[ "$1" = stock ] || [ "$1" = debug ] || other_suite "$1" > /dev/null || is_arm64 "$1"
+	local each
+	for each in "${lab_kernels[@]}"; do
+		if [ "$1" = "$each" ]; then return 0; fi
+	done
+	return 1
 }
 
 # Sets: arm64 (directory with the tree of arm64 guests), layer (what runs and compiles for them, over the lab's tree)
@@ -93,7 +120,7 @@ kernel_release() { # KERNEL
 	local hash
 	case $1 in
 	stock) cat "$lab/stock-release" 2> /dev/null ;;
-	debug) hash=$(kernel_hash) && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
+	debug | debug-rt) hash=$(kernel_hash "$1") && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
 	arm64*) (locate_arm64 && cat "$arm64/release-of-$1" 2> /dev/null) ;;
 	*) cat "$lab/release-of-$1" 2> /dev/null ;;
 	esac

@@ -136,13 +136,21 @@ remove_abandoned_builds() { # DIRECTORY of the build to keep
 }
 
 step_kernel_done() {
-	kernel_release debug > /dev/null
+	kernel_release "$kernel" > /dev/null
+}
+
+# Leaves what a kernel is built with: the configuration, in files, and the script.
+gather_recipes() { # DIRECTORY
+	local each
+	rm -rf "$1"
+	mkdir "$1"
+	for each in $(kernel_recipes "$kernel"); do cp "$lab_dir/recipe/$each"/* "$1"; done
 }
 
 # A built kernel is kept by its hash, for other trees.
 step_kernel() {
 	local hash directory
-	hash=$(kernel_hash)
+	hash=$(kernel_hash "$kernel")
 	directory=$cache/kernels/$hash
 	if [ ! -e "$directory/release" ]; then
 		exec 8> "$directory.lock"
@@ -151,8 +159,9 @@ step_kernel() {
 	if [ ! -e "$directory/release" ]; then
 		remove_abandoned_builds "$directory"
 		mkdir -p "$directory.build" "$tree/usr/src/lab-kernel"
-		in_tree --bind "$directory.build" /usr/src/lab-kernel -- \
-			env CCACHE_DIR=/var/cache/ccache /mnt/recipe/kernel/build /mnt/recipe/kernel "${hash:0:8}"
+		gather_recipes "$directory.build/recipe"
+		in_tree --bind "$directory.build" /usr/src/lab-kernel -- env CCACHE_DIR=/var/cache/ccache \
+			/usr/src/lab-kernel/recipe/build /usr/src/lab-kernel/recipe "${hash:0:8}${kernel#debug}"
 		rm -rf "$directory"
 		mv "$directory.build/result" "$directory"
 		rm -rf "$directory.build"
@@ -208,13 +217,13 @@ step_arm64() {
 	mv "$layer/upper/var/tmp/release" "$arm64/release-of-$kernel"
 }
 
-# Removes the debug kernels that the present recipe does not use from the tree.
+# Removes the built kernels that the present recipe does not use from the tree.
 remove_other_kernels() {
 	local release kept
-	kept=$(kernel_release debug || true)
+	kept=$(kernel_release debug; kernel_release debug-rt) || true
 	for release in "$tree"/lib/modules/*-cxib-debug; do
 		release=${release##*/}
-		if [ "$release" = "$kept" ] || [ ! -d "$tree/lib/modules/$release" ]; then continue; fi
+		if grep -qxF -- "$release" <<< "$kept" || [ ! -d "$tree/lib/modules/$release" ]; then continue; fi
 		grep -lsxF -- "$release" "$lab"/debug-releases/* | xargs -r rm
 		rm -rf "$tree/lib/modules/$release" "$tree/usr/src/linux-headers-$release" "$tree/boot"/{vmlinuz,config}-"$release"
 		say "removed the kernel $release"

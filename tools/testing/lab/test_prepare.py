@@ -39,8 +39,8 @@ class LabTest(unittest.TestCase):
     def lab(self) -> pathlib.Path:
         return pathlib.Path(self.run_script("prepare", "--where").stdout.strip()).parent
 
-    def kernel_hash(self) -> str:
-        words = f". {self.scripts}/lib/common.sh; locate_lab; kernel_hash"
+    def kernel_hash(self, kernel: str = "debug") -> str:
+        words = f". {self.scripts}/lib/common.sh; locate_lab; kernel_hash {kernel}"
         return subprocess.run(["bash", "-c", words], env=self.environment, capture_output=True, text=True,
                               check=True).stdout.strip()
 
@@ -198,6 +198,15 @@ class Names(LabTest):
             self.change(f"recipe/kernel/{name}")
             self.assertEqual(tree, self.lab(), name)
             self.assertNotEqual(kernel, self.kernel_hash(), name)
+
+    def test_real_time_kernel_has_configuration_of_its_own(self) -> None:
+        tree, debug, real_time = self.lab(), self.kernel_hash(), self.kernel_hash("debug-rt")
+        self.change("recipe/kernel-rt/50-checking.config")
+        self.assertEqual((tree, debug), (self.lab(), self.kernel_hash()))
+        changed = self.kernel_hash("debug-rt")
+        self.assertNotEqual(real_time, changed)
+        self.change("recipe/kernel/40-rdma.config")
+        self.assertNotEqual(changed, self.kernel_hash("debug-rt"))
 
     def test_kernel_of_other_configuration_refused(self) -> None:
         self.assertEqual(0, self.run_script("kdir", "debug").returncode)

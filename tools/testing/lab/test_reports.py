@@ -50,6 +50,15 @@ KASAN = """
     [   12.041900] Disabling lock debugging due to kernel taint
 """
 
+RACE = """
+    [   60.100000] ==================================================================
+    [   60.100100] BUG: KCSAN: data-race in FUNCTION / ib_drain_qp [ib_core]
+    [   60.100200]
+    [   60.100300] write to 0xffff888104a0c0a8 of 4 bytes by task 212 on cpu 1:
+    [   60.100400]  cxib_post_send+0x1c0/0x9d0 [cxib]
+    [   60.100500] ==================================================================
+"""
+
 MAPPED_TWICE = """
     [  178.177291] ------------[ cut here ]------------
     [  178.177905] DMA-API: mlx5_core 0000:02:00.0: cacheline tracking EEXIST, overlapping mappings aren't supported
@@ -341,6 +350,13 @@ class Judgement(unittest.TestCase):
         self.assertEqual([], unexpected)
         unexpected, _ = compare(scan(FLUSHED.replace("CALLER", "cxib_remove")), [])
         self.assertEqual(["WARN"], [report.kind for report in unexpected])
+
+    def test_races_of_others_pass(self):
+        unexpected, _ = compare(scan(RACE.replace("FUNCTION", "rcu_note_context_switch")), [])
+        self.assertEqual([], unexpected)
+        for function in ("cxib_poll_cq [cxib]", "post_at_once [cxib_kverbs]"):
+            unexpected, _ = compare(scan(RACE.replace("FUNCTION", function)), [])
+            self.assertEqual(["KCSAN"], [report.kind for report in unexpected], function)
 
     def test_driver_mapping_twice_fails(self):
         unexpected, _ = compare(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
