@@ -59,6 +59,12 @@ class Outcomes(CheckTest):
         end = run.stdout[run.stdout.index("total time"):]
         self.assertIn("one: FAIL: test_a\n        one: AssertionError: 1 != 2\nfailed: one\n", end)
 
+    def test_end_names_what_comparison_complains_of(self) -> None:
+        noise = "yes 'SomeError: closed' | head -n 100"
+        run = self.check(f"fast|one|echo 'compare: test_a: not run'; echo 'rdma-core: test_b: failed: 1'; {noise}; exit 1\n")
+        end = run.stdout[run.stdout.index("total time"):]
+        self.assertIn("one: compare: test_a: not run\n        one: rdma-core: test_b: failed: 1\n        one: SomeError", end)
+
     def test_skipped_step_shows_last_line(self) -> None:
         run = self.check("fast|one|echo looking; echo there is no device; exit 77\n")
         self.assertEqual(run.returncode, 0)
