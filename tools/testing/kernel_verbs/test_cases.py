@@ -16,7 +16,7 @@ SEEDS = int(os.environ.get("KVERBS_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("KVERBS_FIRST_SEED", "1"))
 ROUNDS = int(os.environ.get("KVERBS_ROUNDS", "2"))
 CHOSEN = re.compile(os.environ.get("KVERBS_CASES", ""))
-RANDOM = re.compile("(rc|uc|ud|arming|resizing)_")
+RANDOM = re.compile("(rc|uc|ud|arming|concurrent|resizing)_")
 MEASURES = {"cost"}
 OTHERS = ("pending_", "xrc_", "moderation_", "local_key_", "context_", "pipelining_")
 """Of tests in other files."""

@@ -162,6 +162,7 @@ extern const struct kverbs_case kverbs_key_cases[];
 extern const struct kverbs_case kverbs_address_cases[];
 extern const struct kverbs_case kverbs_error_cases[];
 extern const struct kverbs_case kverbs_arming_cases[];
+extern const struct kverbs_case kverbs_concurrent_cases[];
 extern const struct kverbs_case kverbs_drain_cases[];
 extern const struct kverbs_case kverbs_resize_cases[];
 extern const struct kverbs_case kverbs_xrc_cases[];

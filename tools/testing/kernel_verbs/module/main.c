@@ -40,6 +40,7 @@ static const struct kverbs_case *const suites[] = {
 #endif
 	kverbs_xrc_cases,
 	kverbs_cq_cases,
+	kverbs_concurrent_cases,
 	kverbs_cost_cases,
 	kverbs_signature_cases,
 	kverbs_moderation_cases,
