@@ -18,12 +18,14 @@ import ledger  # noqa: E402
 PAGE = HERE.parents[2] / "Documentation/envelope.rst"
 LEDGER = HERE / "ledger.toml"
 PUBLIC = HERE / "public.toml"
+VFIO = HERE / "vfio.toml"
 
 
 def _parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recorded", nargs="*", type=Path, help="envelopes of the driver, from cxemu --envelope")
-    parser.add_argument("--public", type=Path, default=PUBLIC, help="that of public drivers (default: %(default)s)")
+    parser.add_argument("--public", type=Path, default=PUBLIC, help="that of the kernel's own driver (default: %(default)s)")
+    parser.add_argument("--other", type=Path, default=VFIO, help="that of another public driver (default: %(default)s)")
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="explained differences (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="print explained differences, too")
     parser.add_argument("--write-page", action="store_true", help="write the ledger's page of the manual")
@@ -34,7 +36,7 @@ def _parse(arguments):
 
 
 def _compare(recorded, options, entries):
-    found = envelope.differences(envelope.load(recorded), envelope.load(options.public))
+    found = envelope.differences(envelope.load(recorded), envelope.load(options.public), envelope.load(options.other))
     unexplained = ledger.explain(found, entries)
     for difference in found if options.all else unexplained:
         print(difference)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Envelopes of drivers, as cxemu --envelope records them, and the differences between two of them.
+"""Envelopes of drivers, as cxemu --envelope records them, and the differences between them.
 
 cxemu.1 describes the form: a table for each subject, in it the values of each field that was ever other than zero.
 """
@@ -97,17 +97,28 @@ def _compare_order(own, public):
         yield Difference("bring-up", "order", "order", order)
 
 
-def differences(own, public):
-    """What is in one envelope and not in the other, in order; commands that only public drivers send are no difference."""
+def _compare_subject(subject, own, public, other):
+    """What another driver sends is sent, too; what it leaves out is still missing where the first one always sends it."""
+    for field in own.keys() | public.keys() | other.keys():
+        mine, first = own.get(field, set()), public.get(field, set())
+        sent = _compare_values(mine, first | other.get(field, set()))
+        yield from (Difference(subject, field, kind, value) for kind, value in sent if kind != "missing")
+        if public:
+            always = _compare_values(mine, first)
+            yield from (Difference(subject, field, kind, value) for kind, value in always if kind == "missing")
+
+
+def differences(own, public, other=None):
+    """What is in one envelope and in none of public drivers, in order, and what is missing of that of the first of them.
+
+    Commands that only public drivers send are no difference."""
+    other = other or {}
     found = []
     for subject, fields in own.items():
         if subject == "bring-up":
             found += _compare_order(fields, public.get(subject, {}))
-        elif subject not in public:
+        elif subject not in public and subject not in other:
             found.append(Difference(subject, "", "subject"))
         else:
-            known = public[subject]
-            for field in fields.keys() | known.keys():
-                found += [Difference(subject, field, kind, value)
-                          for kind, value in _compare_values(fields.get(field, set()), known.get(field, set()))]
+            found += _compare_subject(subject, fields, public.get(subject, {}), other.get(subject, {}))
     return sorted(found)

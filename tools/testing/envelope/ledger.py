@@ -20,8 +20,9 @@ No adapter was at hand when cxib was written. That an adapter takes what cxib se
 what they send, real adapters take. ``cxemu --envelope`` records the fields and values that a driver uses in commands,
 contexts, registers, work queue entries and doorbells. ``tools/testing/envelope/public.toml`` is the envelope of the
 kernel's own driver: that of Linux 6.12 with rdma-core's tests and the kernel's protocols over it, and those of Linux 6.1
-and 7.3. ``tools/testing/envelope/record`` makes it again.
-Steps of ``make check`` compare what cxib sends with it, in rdma-core's tests, the kernel's protocols and the test module for
+and 7.3. ``vfio.toml`` beside it is that of rdma-core's own driver over vfio, with its tests: what this one sends is no
+difference, either. ``tools/testing/envelope/record`` makes both again.
+Steps of ``make check`` compare what cxib sends with them, in rdma-core's tests, the kernel's protocols and the test module for
 kernel verbs: a difference that this page does not explain fails them.
 
 If your adapter refuses something, read here first. Each difference says why it is there, what public

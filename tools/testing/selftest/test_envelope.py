@@ -67,6 +67,21 @@ class Differences(unittest.TestCase):
     def test_subject_of_public_drivers_alone_agrees(self) -> None:
         self.assertEqual(envelope.differences({}, {"make": {"f": {"1"}}}), [])
 
+    def test_value_of_other_public_driver_agrees(self) -> None:
+        own, public, other = ({"make": {"f": {value}}} for value in ("a", "b", "a"))
+        self.assertEqual(envelope.differences(own, public, other), [])
+
+    def test_field_of_other_public_driver_alone_agrees(self) -> None:
+        self.assertEqual(envelope.differences({"make": {"f": {"1"}}}, {"make": {}}, {"make": {"f": {"1"}}}), [])
+
+    def test_subject_of_other_public_driver_compared_with_it(self) -> None:
+        own, other = {"make": {"f": {"1"}, "g": {"1"}}}, {"make": {"f": {"1"}}}
+        self.assertEqual(envelope.differences(own, {}, other), [envelope.Difference("make", "g", "field", "1")])
+
+    def test_field_left_out_by_other_public_driver_still_missing(self) -> None:
+        found = envelope.differences({"make": {}}, {"make": {"f": {"1"}}}, {"make": {"f": {"0", "1"}}})
+        self.assertEqual([difference.kind for difference in found], ["missing"])
+
     def test_order_outside_found(self) -> None:
         own, public = {"bring-up": {"order": {"a, b"}}}, {"bring-up": {"order": {"b, a"}}}
         self.assertEqual([difference.kind for difference in envelope.differences(own, public)], ["order"])
