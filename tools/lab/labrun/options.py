@@ -13,7 +13,7 @@ TIMED_OUT = 124
 # Of this machine's processor: they are in the lab tree, and in its image.
 NATIVE_KERNELS = ("stock", "debug", "backports", "oldstable")
 # These are, too; guests with them always boot, so that the image that others are resumed with does not depend on them.
-BOOTED_KERNELS = ("rt", "debug-rt")
+BOOTED_KERNELS = ("rt", "debug-rt", "debug-backports", "debug-oldstable")
 ARM64_KERNELS = ("arm64", "arm64-16k", "arm64-rt")
 KERNELS = NATIVE_KERNELS + BOOTED_KERNELS + ARM64_KERNELS
 EMULATOR = Path("/repo/build/cxemu/cxemu")
@@ -109,8 +109,8 @@ def _check(parser, options):
         parser.error("no COMMAND given (after --)")
     if options.shell and options.vms > 1:
         parser.error("--shell is for one guest, --vms is " + str(options.vms))
-    if options.kmemleak and options.kernel != "debug":
-        parser.error("--kmemleak needs --kernel debug: the stock kernel has no kmemleak")
+    if options.kmemleak and (not options.kernel.startswith("debug") or options.kernel == "debug-rt"):
+        parser.error(f"--kmemleak needs --kernel debug, debug-backports or debug-oldstable: {options.kernel} has no kmemleak")
     if options.kernel in ARM64_KERNELS and options.nodes > 1:
         parser.error(f"--nodes {options.nodes}: guests with arm64 processors have one")
     if options.kernel in ARM64_KERNELS and options.shell:
@@ -136,7 +136,7 @@ def parse(arguments):
         options.command = options.command[1:]
     _choose_hcas(parser, options)
     _check(parser, options)
-    debug = options.kernel in ("debug", "debug-rt")
+    debug = options.kernel.startswith("debug")
     options.boot_timeout = options.boot_timeout or (1200 if debug else 600)
     options.memory = options.memory or (3072 if debug else 2048)
     for name in ("cxemu", "append", "qemu"):

@@ -18,7 +18,7 @@ need_root() {
 }
 
 # All kernels of the lab.
-lab_kernels=(stock debug debug-rt backports oldstable rt arm64 arm64-16k arm64-rt)
+lab_kernels=(stock debug debug-rt debug-backports debug-oldstable backports oldstable rt arm64 arm64-16k arm64-rt)
 
 # Prints their names for a message.
 kernel_names() {
@@ -35,7 +35,24 @@ recipe_files() {
 
 # Kernels that the lab builds, from the source of Debian's.
 is_built() { # KERNEL
-	[ "$1" = debug ] || [ "$1" = debug-rt ]
+	case $1 in
+	debug | debug-*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# Prints the Debian release from which the source of a built kernel is; fails for those of the tree's.
+source_suite() { # KERNEL
+	case $1 in
+	debug-backports | debug-oldstable) other_suite "${1#debug-}" ;;
+	*) return 1 ;;
+	esac
+}
+
+# Prints the file with the versions of a built kernel's source and of the compiler.
+source_versions() { # KERNEL
+	local suite
+	if suite=$(source_suite "$1"); then echo "$lab/kernel-source-$suite"; else echo "$lab/kernel-source"; fi
 }
 
 # Prints the directories, below the recipe, with what such a kernel is made from; a file of a later one replaces that of
@@ -62,10 +79,12 @@ recipe_hash() {
 
 # Prints the hash that names a built kernel; fails where the tree has no source of it yet.
 kernel_hash() { # KERNEL
-	[ -s "$lab/kernel-source" ] || return 1
+	local versions
+	versions=$(source_versions "$1")
+	[ -s "$versions" ] || return 1
 	{
 		kernel_files "$1" | hash_files
-		cat "$lab/kernel-source"
+		cat "$versions"
 	} | sha256sum | cut -c1-16
 }
 
@@ -120,7 +139,7 @@ kernel_release() { # KERNEL
 	local hash
 	case $1 in
 	stock) cat "$lab/stock-release" 2> /dev/null ;;
-	debug | debug-rt) hash=$(kernel_hash "$1") && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
+	debug | debug-*) hash=$(kernel_hash "$1") && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
 	arm64*) (locate_arm64 && cat "$arm64/release-of-$1" 2> /dev/null) ;;
 	*) cat "$lab/release-of-$1" 2> /dev/null ;;
 	esac

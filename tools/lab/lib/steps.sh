@@ -113,12 +113,34 @@ step_source_done() {
 	step_kernel_done
 }
 
-# Leaves the versions that, with the recipe, decide what the debug kernel is.
+# Leaves the versions that, with the recipe, decide what a built kernel is.
 step_source() {
+	local versions suite packages=(linux-source-6.12 gcc-14)
+	versions=$(source_versions "$kernel")
 	in_tree -- /mnt/recipe/inside/install /mnt/recipe/kernel/packages - 9> "$logs/source.apt"
+	: > "$versions.new"
+	if suite=$(source_suite "$kernel"); then
+		in_tree -- /mnt/lib/install_source "$suite" /var/cache/apt/archives "$(source_place "$suite")" /var/tmp/kernel-source
+		cat "$tree/var/tmp/kernel-source" > "$versions.new"
+		packages=(gcc-14)
+	fi
 	# shellcheck disable=SC2016
-	in_tree -- dpkg-query -W -f '${Package} ${Version}\n' linux-source-6.12 gcc-14 > "$lab/kernel-source.new"
-	mv "$lab/kernel-source.new" "$lab/kernel-source"
+	in_tree -- dpkg-query -W -f '${Package} ${Version}\n' "${packages[@]}" >> "$versions.new"
+	mv "$versions.new" "$versions"
+}
+
+# Prints the directory, in the tree, with the archive of another release's kernel source.
+source_place() { # SUITE
+	echo "/usr/src/kernel-source-$1"
+}
+
+# The recipe's script unpacks the source of the tree's own release, unless it finds one.
+unpack_other_source() { # DIRECTORY of the build, SUITE
+	[ ! -e "$1/unpacked" ] || return 0
+	rm -rf "$1/source"
+	mkdir "$1/source"
+	tar -x --strip-components=1 -C "$1/source" -f "$tree$(source_place "$2")"/linux-source-*.tar.xz
+	touch "$1/unpacked"
 }
 
 step_source_progress() {
@@ -149,7 +171,7 @@ gather_recipes() { # DIRECTORY
 
 # A built kernel is kept by its hash, for other trees.
 step_kernel() {
-	local hash directory
+	local hash directory suite
 	hash=$(kernel_hash "$kernel")
 	directory=$cache/kernels/$hash
 	if [ ! -e "$directory/release" ]; then
@@ -160,6 +182,7 @@ step_kernel() {
 		remove_abandoned_builds "$directory"
 		mkdir -p "$directory.build" "$tree/usr/src/lab-kernel"
 		gather_recipes "$directory.build/recipe"
+		if suite=$(source_suite "$kernel"); then unpack_other_source "$directory.build" "$suite"; fi
 		in_tree --bind "$directory.build" /usr/src/lab-kernel -- env CCACHE_DIR=/var/cache/ccache \
 			/usr/src/lab-kernel/recipe/build /usr/src/lab-kernel/recipe "${hash:0:8}${kernel#debug}"
 		rm -rf "$directory"
@@ -217,10 +240,18 @@ step_arm64() {
 	mv "$layer/upper/var/tmp/release" "$arm64/release-of-$kernel"
 }
 
+# Prints what a function prints for each kernel that the lab builds, and is there.
+of_built_kernels() { # FUNCTION
+	local each
+	for each in "${lab_kernels[@]}"; do
+		if is_built "$each"; then "$1" "$each" || true; fi
+	done
+}
+
 # Removes the built kernels that the present recipe does not use from the tree.
 remove_other_kernels() {
 	local release kept
-	kept=$(kernel_release debug; kernel_release debug-rt) || true
+	kept=$(of_built_kernels kernel_release)
 	for release in "$tree"/lib/modules/*-cxib-debug; do
 		release=${release##*/}
 		if grep -qxF -- "$release" <<< "$kept" || [ ! -d "$tree/lib/modules/$release" ]; then continue; fi

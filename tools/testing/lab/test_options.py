@@ -68,6 +68,12 @@ class CommandLine(unittest.TestCase):
     def test_invalid_number_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 
+    def test_leak_scan_needs_kernel_that_has_it(self):
+        for kernel in ("debug", "debug-backports", "debug-oldstable"):
+            self.assertTrue(self.parse("--kernel", kernel, "--kmemleak", "--", "true")[0].kmemleak)
+        for kernel in ("stock", "debug-rt"):
+            self.assertIn(f"{kernel} has no kmemleak", self.refuse("--kernel", kernel, "--kmemleak", "--", "true"))
+
     def test_node_without_processor_refused(self):
         self.assertIn("--nodes 3 needs as many processors, --cpus is 2", self.refuse("--nodes", "3", "--", "true"))
         self.assertEqual(3, self.parse("--nodes", "3", "--cpus", "3", "--", "true")[0].nodes)

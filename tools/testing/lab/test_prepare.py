@@ -208,6 +208,17 @@ class Names(LabTest):
         self.change("recipe/kernel/40-rdma.config")
         self.assertNotEqual(changed, self.kernel_hash("debug-rt"))
 
+    def test_debug_kernels_of_other_releases_have_sources_of_their_own(self) -> None:
+        lab = self.lab()
+        self.assertIn("the debug-backports kernel is not there", self.refusal("kdir", "debug-backports"))
+        (lab / "kernel-source-trixie-backports").write_text("linux-source-7.3 7.3.1-1\ngcc-14 14.2.0-1\n")
+        debug, other = self.kernel_hash(), self.kernel_hash("debug-backports")
+        (lab / "debug-releases" / other).write_text("7.3.1-backports-cxib-debug\n")
+        self.assertEqual("/lib/modules/7.3.1-backports-cxib-debug/build\n", self.run_script("kdir", "debug-backports").stdout)
+        self.change("recipe/kernel-backports/60-release.config")
+        self.assertEqual(debug, self.kernel_hash())
+        self.assertIn("the debug-backports kernel is not there", self.refusal("kdir", "debug-backports"))
+
     def test_kernel_of_other_configuration_refused(self) -> None:
         self.assertEqual(0, self.run_script("kdir", "debug").returncode)
         self.change("recipe/kernel/50-checking.config")
