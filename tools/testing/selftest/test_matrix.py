@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "cxemu" / "matrix"
-ALL = {"bring-up": True, "programs": True, "NVMe": True, "clean": True}
+ALL = {"bring-up": True, "programs": True, "NVMe": True, "rdma-core": True, "clean": True}
 
 
 def load() -> types.ModuleType:
@@ -56,9 +56,29 @@ class Matrix(unittest.TestCase):
         matrix.stored(OTHER, "stock").unlink()
         self.store(ONE, "b")
         rows = list(matrix.rows([ONE, OTHER], "stock", page))
-        self.assertEqual(rows[1], ("mlx5", "connectx4", "physical", "passed", "passed", "passed", "passed", "b"))
-        self.assertEqual(rows[2], ("cxib", "connectx7", "virtual", "passed", "passed", "passed", "passed", "a"))
+        self.assertEqual(rows[1], ("mlx5", "connectx4", "physical", "passed", "passed", "passed", "passed", "passed", "b"))
+        self.assertEqual(rows[2], ("cxib", "connectx7", "virtual", "passed", "passed", "passed", "passed", "passed", "a"))
         self.assertIn("failed", page)
 
     def test_line_never_run_has_dashes(self) -> None:
-        self.assertEqual(list(matrix.rows([ONE], "stock", ""))[1], ("mlx5", "connectx4", "physical", *"-----"))
+        self.assertEqual(list(matrix.rows([ONE], "stock", ""))[1], ("mlx5", "connectx4", "physical", *"------"))
+
+    def keep_outcomes(self, line: object, **outcomes: str) -> None:
+        every = dict.fromkeys((f"test_{number}" for number in range(matrix.EXECUTED_MIN)), "passed") | outcomes
+        content = {name: {"outcome": outcome} for name, outcome in every.items()}
+        matrix.stored_outcomes(line, "stock").write_text(json.dumps(content), encoding="utf-8")
+
+    def test_failing_test_of_in_tree_driver_named(self) -> None:
+        self.keep_outcomes(ONE, test_a="failed", test_b="skipped")
+        self.assertEqual(matrix.suite_complaints(ONE, "stock"), ["test_a: failed"])
+
+    def test_suite_with_few_tests_is_no_pass(self) -> None:
+        self.assertIn("0 tests were executed", matrix.suite_complaints(ONE, "stock")[0])
+        self.keep_outcomes(ONE, test_1="skipped")
+        self.assertIn("99 tests were executed", matrix.suite_complaints(ONE, "stock")[0])
+
+    def test_cxib_compared_with_in_tree_driver_of_same_line(self) -> None:
+        self.keep_outcomes(OTHER, test_a="skipped", test_b="failed")
+        self.assertIn("mlx5/connectx7/virtual has to be run first", matrix.suite_complaints(OTHER, "stock")[0])
+        self.keep_outcomes(matrix.dataclasses.replace(OTHER, driver="mlx5"), test_a="passed", test_b="failed")
+        self.assertEqual(matrix.suite_complaints(OTHER, "stock"), ["test_a: skipped, and passed on the kernel's own driver"])

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs in a guest with two HCAs: the parts of one line of the matrix of profiles; each runs, whatever the one before did.
 
-usage: matrix.py DEVICE_ID RESULT   the PCI device id in hexadecimal; the file that gets the results, as JSON
+usage: matrix.py DEVICE_ID RESULT OUTCOMES   the PCI device id in hexadecimal; the files that get the results of the parts, and
+                                            what became of each of rdma-core's tests, as JSON
 
-Needs LAB_DRIVER, and PYTHONPATH with this directory and tools/testing/guest.
+Needs LAB_DRIVER, and PYTHONPATH with this directory, tools/testing/guest and tools/testing/rdma_core/guest.
 """
 
 import json
@@ -14,6 +15,9 @@ import re
 import subprocess
 import sys
 import time
+
+import rdma
+import suite
 
 REPO = pathlib.Path(__file__).resolve().parents[4]
 PROGRAMS = ["test_pingpong", "test_cm_programs.Examples"]
@@ -33,11 +37,21 @@ def succeeds(words: list[str]) -> bool:
     return subprocess.run(words, check=False, env=os.environ | {"ULP_DRIVER": os.environ["LAB_DRIVER"]}).returncode == 0
 
 
+def run_suite(file: pathlib.Path) -> bool:
+    """The outcomes are checked on the host: what a test asks for may be missing in the profile."""
+    ports = rdma.ports()
+    suite.prepare(ports)
+    file.write_text(json.dumps(suite.run(ports, [])), encoding="utf-8")
+    return True
+
+
 def main() -> int:
-    device_id, result = int(sys.argv[1], 16), pathlib.Path(sys.argv[2])
+    device_id, result, outcomes = int(sys.argv[1], 16), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     ulp = REPO / "tools/testing/ulp/guest"
     parts = {
         "bring-up": lambda: bring_up(device_id),
+        # Before NVMe, whose addresses on the same ports would stay.
+        "rdma-core": lambda: run_suite(outcomes),
         "programs": lambda: succeeds([sys.executable, "-m", "unittest", "--verbose", *PROGRAMS]),
         "NVMe": lambda: succeeds([str(ulp / "python"), str(ulp / "main.py"), DISK]),
     }

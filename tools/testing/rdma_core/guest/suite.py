@@ -59,7 +59,9 @@ def run(ports: list[rdma.Port], names: list[str]) -> verdict.Outcomes:
         for port, child in runs:
             status = child.wait(PATIENCE)
             print(f"--- {port.device}", (directory / f"{port.device}.log").read_text(encoding="utf-8"), sep="\n")
-            part = json.loads((directory / f"{port.device}.json").read_text(encoding="utf-8"))
+            file = directory / f"{port.device}.json"
+            # A signal leaves none.
+            part = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
             if status != 0 and not verdict.failures(part):
                 part[f"run_tests.py on {port.device}"] = {"outcome": "error", "text": f"it ended with {status}"}
             outcomes |= part
