@@ -21,4 +21,5 @@ MODULE_PARM_DESC(sample, "A fault is tried at one of so many places (1 to 64)");
 
 MODULE_DESCRIPTION("KUnit suites of cxib");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+/* MODULE_IMPORT_NS() takes a name up to Linux 6.12 and a string later. */
+MODULE_INFO(import_ns, "EXPORTED_FOR_KUNIT_TESTING");
