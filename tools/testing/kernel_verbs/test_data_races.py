@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accesses without order between a thread that posts and another one that polls: KCSAN reports them, in kernels that have it.
 
-KCSAN watches one access of thousands, so that everything still runs. Here it watches one of KVERBS_SKIP_WATCH, but for a few
-accesses each time; the report is in the kernel's log, for which the lab fails.
+KCSAN watches one access of thousands, since each takes a delay. Here it watches one of KVERBS_SKIP_WATCH. What it finds is in
+the kernel's log, for which the lab fails the run.
 """
 
 import os

@@ -94,19 +94,6 @@ static void make_wr(struct kverbs_concurrent *run, struct kverbs_single *single)
 	}
 }
 
-static int post_receive(struct kverbs_end *end, u32 number)
-{
-	struct ib_sge sge = {
-		.addr = end->dma + KVERBS_RECEIVES + (number % KVERBS_SLOTS) * KVERBS_SLOT_SIZE,
-		.length = LENGTH,
-		.lkey = end->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = { .wr_id = number, .sg_list = &sge, .num_sge = 1 };
-	const struct ib_recv_wr *bad;
-
-	return kverbs_post_receive(end, &wr, &bad);
-}
-
 static int post_send(struct kverbs_concurrent *run)
 {
 	const struct ib_send_wr *bad;
@@ -133,7 +120,7 @@ static int post_one(struct kverbs_concurrent *run)
 
 	if (run->to_post.opcode == IB_WR_SEND) {
 		do
-			err = post_receive(&run->pair->ends[1], run->to_post.sends);
+			err = kverbs_try_slot(&run->pair->ends[1], run->to_post.sends, LENGTH);
 		while (is_full(run, err, limit));
 	}
 	if (err)
@@ -160,20 +147,6 @@ static int post_all(void *data)
 	return 0;
 }
 
-static enum ib_wc_opcode completes_as(enum ib_wr_opcode opcode)
-{
-	switch (opcode) {
-	case IB_WR_RDMA_WRITE:
-		return IB_WC_RDMA_WRITE;
-	case IB_WR_REG_MR:
-		return IB_WC_REG_MR;
-	case IB_WR_LOCAL_INV:
-		return IB_WC_LOCAL_INV;
-	default:
-		return IB_WC_SEND;
-	}
-}
-
 static int check(struct kverbs_concurrent *run, const struct ib_wc *wc, u32 number,
 		 enum ib_wc_opcode opcode)
 {
@@ -193,7 +166,7 @@ static int check_send(struct kverbs_concurrent *run, const struct ib_wc *wc)
 	do
 		draw(sequence, run->wrs);
 	while (!sequence->signaled);
-	return check(run, wc, sequence->number, completes_as(sequence->opcode));
+	return check(run, wc, sequence->number, kverbs_completions[sequence->opcode]);
 }
 
 /* Returns the number of completions, or an error after kverbs_fail(). */

@@ -87,6 +87,27 @@ int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct 
 }
 
 /**
+ * kverbs_try_slot() - posts a receive WR
+ * @end: end that posts it
+ * @wr_id: of the request, and number of the slot
+ * @length: bytes that it has room for
+ *
+ * Return: 0 or the error of the verb.
+ */
+int kverbs_try_slot(struct kverbs_end *end, u64 wr_id, u32 length)
+{
+	struct ib_sge sge = {
+		.addr = end->dma + KVERBS_RECEIVES + (wr_id % KVERBS_SLOTS) * KVERBS_SLOT_SIZE,
+		.length = length,
+		.lkey = end->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	return kverbs_post_receive(end, &wr, &bad);
+}
+
+/**
  * kverbs_post_slot() - posts a receive WR that must be accepted
  * @pair: with the report
  * @end: end that posts it
@@ -97,14 +118,7 @@ int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct 
  */
 int kverbs_post_slot(struct kverbs_pair *pair, struct kverbs_end *end, u64 wr_id, u32 length)
 {
-	struct ib_sge sge = {
-		.addr = end->dma + KVERBS_RECEIVES + (wr_id % KVERBS_SLOTS) * KVERBS_SLOT_SIZE,
-		.length = length,
-		.lkey = end->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
-	const struct ib_recv_wr *bad;
-	int err = kverbs_post_receive(end, &wr, &bad);
+	int err = kverbs_try_slot(end, wr_id, length);
 
 	if (!err)
 		return 0;

@@ -33,6 +33,7 @@ void kverbs_single_send(struct kverbs_single *single, struct kverbs_end *end, u6
 void kverbs_single_write(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u64 address,
 		      u32 rkey, u32 length);
 int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct kverbs_single *single);
+int kverbs_try_slot(struct kverbs_end *end, u64 wr_id, u32 length);
 int kverbs_post_slot(struct kverbs_pair *pair, struct kverbs_end *end, u64 wr_id, u32 length);
 int kverbs_register(struct kverbs_pair *pair, struct kverbs_end *end, struct ib_mr *mr, u64 dma,
 		 u32 length, int access);

@@ -6,9 +6,9 @@
 #define DATAGRAM_MAX	2048
 /* Each so many requests have a completion at least. */
 #define SIGNALLED_EVERY	8
-#define OPCODES		(IB_WR_REG_MR + 1)
 
-static const enum ib_wc_opcode completions[OPCODES] = {
+/* What each opcode completes as. */
+const enum ib_wc_opcode kverbs_completions[KVERBS_OPCODES] = {
 	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
 	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
 	[IB_WR_SEND] = IB_WC_SEND,
@@ -304,7 +304,7 @@ static void signal(struct kverbs_flow *flow, struct kverbs_request *request)
 	request->send.send_flags |= IB_SEND_SIGNALED;
 	flow->expected[flow->expected_posted++ % KVERBS_EXPECTED] = (struct kverbs_completion){
 		.number = request->send.wr_id,
-		.opcode = completions[request->send.opcode],
+		.opcode = kverbs_completions[request->send.opcode],
 	};
 }
 
@@ -323,13 +323,13 @@ static bool choose_operation(struct kverbs_flow *flow, enum ib_wr_opcode *opcode
 
 	if (flow->posted - flow->done >= flow->traffic->pair.spec.max_wr)
 		return false;
-	for (chosen = 0; chosen < OPCODES; chosen++)
+	for (chosen = 0; chosen < KVERBS_OPCODES; chosen++)
 		if (!can_receive && takes_receive(chosen))
 			possible &= ~BIT_ULL(chosen);
 	if (!possible)
 		return false;
 	do
-		chosen = kverbs_random(flow->traffic, OPCODES);
+		chosen = kverbs_random(flow->traffic, KVERBS_OPCODES);
 	while (!(possible & BIT_ULL(chosen)));
 	*opcode = chosen;
 	return true;

@@ -22,6 +22,7 @@
 #define KVERBS_EXPECTED	64
 #define KVERBS_GRH		40
 #define KVERBS_INLINE_MAX	400
+#define KVERBS_OPCODES		(IB_WR_REG_MR + 1)
 
 /**
  * struct kverbs_request - a send request of any kind
@@ -143,6 +144,7 @@ struct kverbs_traffic {
 };
 
 /* traffic.c */
+extern const enum ib_wc_opcode kverbs_completions[KVERBS_OPCODES];
 int kverbs_post_list(struct kverbs_flow *flow);
 int kverbs_post_key(struct kverbs_flow *flow, enum ib_wr_opcode opcode, struct ib_mr *mr);
 int kverbs_fill_receives(struct kverbs_flow *flow);
