@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the kernel's semantic checks (coccicheck) over the module, and remembers which files were clean.
 
-To be run in the lab tree: the checks come with the debug kernel's build directory there. Findings that are no mistakes
-stand in coccicheck_known, each with its reason: "FILE|TEXT|REASON" a line, where TEXT is a part of the finding.
+To be run in the lab tree, with the build directory of a kernel there ('tools/lab/kdir debug'): the checks come with it,
+and other kernels have others. Findings that are no mistakes stand in coccicheck_known, each with its reason:
+"FILE|TEXT|REASON" a line, where TEXT is a part of the finding.
 """
 
+import argparse
 import concurrent.futures
 import os
 import pathlib
@@ -21,10 +23,9 @@ KNOWN = pathlib.Path(__file__).with_name("coccicheck_known")
 FINDING = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):(?P<text>.*)$")
 
 
-def checks() -> list[pathlib.Path]:
-    """The checks that report; the others only rewrite code. Those with OCaml in them need a compiler for it."""
-    directory = next(pathlib.Path("/usr/src").glob("linux-headers-*-cxib-debug/scripts/coccinelle"))
-    texts = {check: check.read_text() for check in directory.rglob("*.cocci")}
+def checks(kernel: pathlib.Path) -> list[pathlib.Path]:
+    """The checks of a kernel that report; others only rewrite code. Those with OCaml in them need a compiler for it."""
+    texts = {check: check.read_text() for check in (kernel / "scripts/coccinelle").rglob("*.cocci")}
     return sorted(check for check, text in texts.items() if "virtual report" in text and "script:ocaml" not in text)
 
 
@@ -58,8 +59,13 @@ def is_known(finding: str, known: list[tuple[str, str]]) -> bool:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description="Runs the kernel's semantic checks over the module.")
+    parser.add_argument("kernel", type=pathlib.Path, help="build directory of a kernel: 'tools/lab/kdir debug' prints it")
+    kernel = parser.parse_args().kernel
     names = [name for name in project_files() if name.startswith(CHECKED) and name.endswith((".c", ".h"))]
-    scripts = checks()
+    scripts = checks(kernel)
+    if not scripts:
+        parser.error(f"kernel is '{kernel}', must be the build directory of a kernel: no checks in its scripts/coccinelle")
     version = fingerprint(scripts)
     clean = {name: cache_directory("coccicheck") / digest(version.encode() + (REPO / name).read_bytes())
              for name in names}
@@ -74,7 +80,7 @@ def main() -> int:
         if not any(finding.startswith(f"{name}:") or not FINDING.match(finding) for finding in findings):
             clean[name].touch()
     print("\n".join([*sorted(findings), f"{len(scripts)} checks, {len(names)} files, {len(findings)} findings"]))
-    return 1 if findings or not names or not scripts else 0
+    return 1 if findings or not names else 0
 
 
 if __name__ == "__main__":
