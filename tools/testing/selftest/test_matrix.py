@@ -72,6 +72,18 @@ class Matrix(unittest.TestCase):
         self.keep_outcomes(ONE, test_a="failed", test_b="skipped")
         self.assertEqual(matrix.suite_complaints(ONE, "stock"), ["test_a: failed"])
 
+    def test_expected_failure_accepted_and_demanded(self) -> None:
+        line = matrix.dataclasses.replace(ONE, profile="connectx4-2016")
+        with mock.patch.object(matrix, "EXPECTED", pathlib.Path(matrix.STORE) / "expected.toml"):
+            matrix.EXPECTED.write_text('[[expected]]\nprofiles = ["connectx4-2016"]\ntests = ["test_old*"]\nwhy = "x"\n',
+                                       encoding="utf-8")
+            self.keep_outcomes(line, test_old_clock="error")
+            self.assertEqual(matrix.suite_complaints(line, "stock"), [])
+            self.keep_outcomes(ONE, test_old_clock="error")
+            self.assertEqual(matrix.suite_complaints(ONE, "stock"), ["test_old_clock: error"])
+            self.keep_outcomes(line, test_old_clock="passed")
+            self.assertEqual(matrix.suite_complaints(line, "stock"), ["test_old*: expected to fail, and did not"])
+
     def test_suite_with_few_tests_is_no_pass(self) -> None:
         self.assertIn("0 tests were executed", matrix.suite_complaints(ONE, "stock")[0])
         self.keep_outcomes(ONE, test_1="skipped")

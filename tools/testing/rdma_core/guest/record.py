@@ -6,6 +6,7 @@ usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
 """
 
 import errno
+import gc
 import importlib
 import json
 import multiprocessing.context
@@ -17,7 +18,8 @@ import time
 import types
 import unittest
 
-from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.device import Context
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 
 TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
 PATIENCE = 300  # seconds; only ends a test that has failed anyway
@@ -34,6 +36,10 @@ class Recorder(unittest.TextTestResult):
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802  (unittest's name)
         Recorder.began = time.monotonic()
         super().startTest(test)
+
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().stopTest(test)
+        close_contexts()
 
     def note(self, test: unittest.TestCase, outcome: str, text: str = "") -> None:
         # What goes wrong outside a test (in setUpClass, while a module loads) has a name, too.
@@ -64,6 +70,17 @@ class Recorder(unittest.TextTestResult):
     def addUnexpectedSuccess(self, test):  # noqa: N802
         super().addUnexpectedSuccess(test)
         self.note(test, "failed", "unexpected success")
+
+
+def close_contexts() -> None:
+    """Closes what a test has left that ended in its middle: each context, and its objects before it. Python's garbage
+    collector frees them in any order, so that pyverbs destroys a QP behind its context, and may crash."""
+    for context in [one for one in gc.get_objects() if isinstance(one, Context)]:
+        try:
+            context.close()
+        except PyverbsError as error:
+            print(f"a context that a test has left: {error}", file=sys.stderr)
+    gc.collect()
 
 
 def be_patient() -> None:
@@ -125,6 +142,7 @@ def main() -> int:
     leave_manufacturers_out()
     be_patient()
     unittest.TextTestRunner.resultclass = Recorder
+    gc.disable()  # close_contexts() collects
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
         return 0
