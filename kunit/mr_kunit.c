@@ -111,6 +111,8 @@ static int mr_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
 	fake_queue_pair_start(fake, run_command, fixture);
+	/* No test here has a UMR QP. */
+	fake->hw.caps.umr_modify_entity_size_disabled = 1;
 	fixture->pd.ib.device = &fake->ibdev.ib;
 	fixture->pd.ib.local_dma_lkey = PD_LKEY;
 	fixture->pd.pdn = PDN;
@@ -886,13 +888,14 @@ static struct ib_mr *reg_user_page(struct kunit *test)
 		   IB_MR_TYPE_USER);
 }
 
-/* Without capability imaicl, each change of the access rights needs another mkey. */
+/* Without capabilities for it, UMR cannot change relaxed ordering, so the MR needs another mkey. */
 static struct ib_mr *rereg_access(struct kunit *test, struct ib_mr *ib)
 {
 	struct fixture *fixture = test->priv;
 
-	return cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
-				  &fixture->pd.ib, NULL);
+	int access = to_mr(ib)->access ^ IB_ACCESS_RELAXED_ORDERING;
+
+	return cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, access, &fixture->pd.ib, NULL);
 }
 
 /*

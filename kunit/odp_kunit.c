@@ -255,7 +255,6 @@ static void set_capabilities(struct cxib_hw *hw)
 {
 	hw->vectors = CXIB_SHARED_VECTORS + 2;
 	hw->caps.pg = 1;
-	hw->caps.imaicl = 1;
 	hw->caps.null_mkey = 1;
 	hw->caps.fixed_buffer_size = 1;
 	hw->caps.umr_extended_translation_offset = 1;
@@ -569,9 +568,6 @@ static void describe_paging_without_capability_reports_nothing(struct kunit *tes
 	hw->caps.pg = 0;
 	expect_no_odp(test);
 	set_capabilities(hw);
-	hw->caps.imaicl = 0;
-	expect_no_odp(test);
-	set_capabilities(hw);
 	hw->vectors = CXIB_SHARED_VECTORS + 1;
 	expect_no_odp(test);
 }
@@ -640,9 +636,6 @@ static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
 	struct cxib_hw *hw = &fixture->fake->hw;
 
 	hw->caps.pg = 0;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
-	set_capabilities(hw);
-	hw->caps.imaicl = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
 	set_capabilities(hw);
 	/* An implicit MR has all addresses, so it has no first one. */

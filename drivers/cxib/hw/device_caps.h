@@ -69,7 +69,7 @@ struct hw_cmd_hca_cap;
  *	fails
  * @apm: automatic path migration
  * @atomic: atomic operations
- * @imaicl: memory windows, MRs of scattered buffers; each device has fast registration
+ * @imaicl: memory windows, MRs of scattered buffers; each device has UMR and fast registration
  * @umr_fence: fence that follows a UMR WQE
  * @sho: signature handover
  * @sig_block_4048: signatures of blocks of 4048 bytes

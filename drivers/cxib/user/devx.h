@@ -9,6 +9,7 @@
 #define CXIB_DEVX_MIN_SIZE		16
 
 /* devx_context.c */
+bool cxib_devx_is_supported(struct ib_device *ib);
 int cxib_devx_open(struct cxib_ucontext *context);
 void cxib_devx_close(struct cxib_ucontext *context);
 struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs);

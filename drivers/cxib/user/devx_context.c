@@ -24,6 +24,20 @@ static u32 rights_of_caller(u32 uctx_cap)
 }
 
 /**
+ * cxib_devx_is_supported() - whether a device has user contexts
+ * @ib: RDMA device
+ *
+ * Without them, uverbs knows none of the DEVX objects: libmlx5 and applications get
+ * -EPROTONOSUPPORT, not the error of a forbidden command.
+ *
+ * Return: true if it has.
+ */
+bool cxib_devx_is_supported(struct ib_device *ib)
+{
+	return to_ibdev(ib)->hw->caps.log_max_uctx;
+}
+
+/**
  * cxib_devx_open() - creates the DEVX user context of a context
  * @context: user context; @uid is set
  *
@@ -34,13 +48,12 @@ static u32 rights_of_caller(u32 uctx_cap)
 int cxib_devx_open(struct cxib_ucontext *context)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
-	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
-	if (!caps->log_max_uctx) {
+	if (!cxib_devx_is_supported(&ibdev->ib)) {
 		ibdev_dbg(&ibdev->ib, "alloc ucontext: DEVX not supported\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_cmd_create_uctx(commands_of(ibdev), rights_of_caller(caps->uctx_cap),
+	return cxib_cmd_create_uctx(commands_of(ibdev), rights_of_caller(ibdev->hw->caps.uctx_cap),
 				    &context->uid);
 }
 
@@ -230,6 +243,7 @@ DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX,
 			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN));
 
 const struct uapi_definition cxib_devx_definitions[] = {
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX,
+				      UAPI_DEF_IS_OBJ_SUPPORTED(cxib_devx_is_supported)),
 	{},
 };

@@ -172,8 +172,7 @@ free_entries:
 /* Whether the xlt_offset of a UMR WQE can address @count MTTs. */
 static bool can_write_entries(const struct cxib_hw *hw, size_t count)
 {
-	return hw->caps.imaicl && (hw->caps.umr_extended_translation_offset ||
-				   count <= CXIB_ENTRIES_REACHED);
+	return hw->caps.umr_extended_translation_offset || count <= CXIB_ENTRIES_REACHED;
 }
 
 /* Creates an mkey of pinned user memory. */
@@ -184,7 +183,7 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 		.umem = umem, .size = choose_page_size(to_ibdev(pd->device), umem, address),
 	};
 	struct cxib_mkey_params params = {
-		.start_addr = address, .length = umem->length, .umr_en = hw->caps.imaicl,
+		.start_addr = address, .length = umem->length, .umr_en = true,
 	};
 
 	if (!pages.size)

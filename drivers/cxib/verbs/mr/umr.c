@@ -263,15 +263,13 @@ free_list:
  * @ibdev: RDMA device
  *
  * Context: process context, may sleep; without locks.
- * Return: 0; -EOPNOTSUPP if the device lacks UMR; an error of a command, -ENOMEM.
+ * Return: 0; an error of a command, -ENOMEM.
  */
 int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 {
 	struct cxib_umr *umr = &ibdev->umr;
 	int err = 0;
 
-	if (!ibdev->hw->caps.imaicl)
-		return -EOPNOTSUPP;
 	mutex_lock(&umr->making);
 	if (!umr->list)
 		err = create_umr(ibdev);

@@ -251,7 +251,7 @@ void cxib_odp_fill_attr(const struct cxib_ibdev *ibdev, struct ib_device_attr *a
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
-	if (!cxib_hw_has_odp(ibdev->hw) || !caps->imaicl)
+	if (!cxib_hw_has_odp(ibdev->hw))
 		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT;
