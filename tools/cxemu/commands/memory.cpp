@@ -58,6 +58,19 @@ CommandResult check_mode(CommandContext& context, Mkc fields) {
                         static_cast<unsigned>(access_mode(fields)));
 }
 
+/// Reads also where the PCI function's own setting allows them.
+CommandResult check_relaxed_ordering(CommandContext& context, Mkc fields) {
+    const auto& capabilities = context.hca.capabilities();
+    const bool writes = capabilities.current<"relaxed_ordering_write">() != 0;
+    const bool reads = capabilities.current<"relaxed_ordering_read">() != 0 ||
+                       capabilities.current<"relaxed_ordering_read_pci_enabled">() != 0;
+    if ((fields.get<"relaxed_ordering_write">() != 0 && !writes) ||
+        (fields.get<"relaxed_ordering_read">() != 0 && !reads))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "relaxed ordering needs its capability");
+    return CommandResult::ok();
+}
+
 /// The translation entries in the input, or the result of the failed command.
 std::expected<std::span<const std::byte>, CommandResult> translation(CommandContext& context) {
     const auto in = context.in<hwtab::create_mkey_in>();
@@ -95,6 +108,8 @@ CommandResult create_mkey(CommandContext& context) {
                             "translations in registered user memory and data direct are not "
                             "supported");
     if (const auto checked = check_mode(context, fields); !checked)
+        return checked;
+    if (const auto checked = check_relaxed_ordering(context, fields); !checked)
         return checked;
     const auto entries = translation(context);
     if (!entries)

@@ -245,6 +245,7 @@ constexpr std::array atomic_2016{
 };
 
 constexpr std::array since_connectx5{
+    settable("log_max_qp", 17, 14, connectx5_16_35),
     fixed("umem_uid_0", 1, library),
     settable("uar_4k", 1, 0, assumed),
     fixed("max_sgl_for_optimized_performance", 3, mlx5ctl),
@@ -261,6 +262,10 @@ constexpr std::array since_connectx5{
 
 /// ConnectX-6 has what ConnectX-5 has.
 constexpr std::array since_connectx6{
+    settable("log_max_qp", 17, 14, connectx5_16_35),
+    fixed("uctx_cap", 3, mlx5ctl), // raw_tx, internal_dev_res
+    fixed("relaxed_ordering_write", 1, mlx5ctl),
+    fixed("relaxed_ordering_read", 1, mlx5ctl),
     fixed("log_max_eq", 7, mlx5ctl),
     fixed("max_qp_cnt", 127, mlx5ctl),
     fixed("umr_fence", 1, mlx5ctl), // small
@@ -283,6 +288,13 @@ constexpr std::array since_connectx6{
 };
 
 constexpr std::array since_connectx7{
+    settable("log_max_qp", 17, 14, connectx5_16_35),
+    fixed("uctx_cap", 3, mlx5ctl), // raw_tx, internal_dev_res
+    fixed("relaxed_ordering_write", 1, mlx5ctl),
+    fixed("relaxed_ordering_read", 1, mlx5ctl),
+    // Linux: commit 042dd05bddbd.
+    fixed("relaxed_ordering_write_umr", 1, interface_header),
+    fixed("relaxed_ordering_read_umr", 1, interface_header),
     fixed("log_max_eq", 7, mlx5ctl),
     fixed("max_qp_cnt", 127, mlx5ctl),
     fixed("umr_fence", 1, mlx5ctl), // small

@@ -70,6 +70,9 @@ constexpr std::array masked_fields{
 };
 
 constexpr std::uint64_t atomic_mask = hwtab::value<hwtab::mkey_mask, "a">;
+constexpr std::uint64_t relaxed_write_mask =
+    hwtab::value<hwtab::mkey_mask, "relaxed_ordering_write">;
+constexpr std::uint64_t relaxed_read_mask = hwtab::value<hwtab::mkey_mask, "relaxed_ordering_read">;
 constexpr std::uint64_t domain_mask = hwtab::value<hwtab::mkey_mask, "pd">;
 
 constexpr std::uint64_t known_mask = [] {
@@ -159,6 +162,12 @@ Check Execution::check_capabilities() const {
         return std::unexpected(UmrFault::not_supported);
     if ((control_.get<"mkey_mask">() & atomic_mask) != 0 &&
         capabilities.current<"umr_modify_atomic_disabled">() != 0)
+        return std::unexpected(UmrFault::not_supported);
+    if ((control_.get<"mkey_mask">() & relaxed_write_mask) != 0 &&
+        capabilities.current<"relaxed_ordering_write_umr">() == 0)
+        return std::unexpected(UmrFault::not_supported);
+    if ((control_.get<"mkey_mask">() & relaxed_read_mask) != 0 &&
+        capabilities.current<"relaxed_ordering_read_umr">() == 0)
         return std::unexpected(UmrFault::not_supported);
     return {};
 }

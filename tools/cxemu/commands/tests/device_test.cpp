@@ -133,10 +133,10 @@ TEST_F(DeviceCommandsTest, QueryHcaCapReturnsCurrentAndMaximum) {
         return completion.view<hwtab::query_hca_cap_out>()
             .get<"capability.cmd_hca_cap.log_max_qp">();
     };
-    EXPECT_EQ(log_max_qp(0), 23U);
+    EXPECT_EQ(log_max_qp(0), 17U);
     EXPECT_EQ(log_max_qp(1), 14U);
-    EXPECT_EQ(set_capability("log_max_qp", 18).status, CommandStatus::ok);
-    EXPECT_EQ(log_max_qp(1), 18U);
+    EXPECT_EQ(set_capability("log_max_qp", 16).status, CommandStatus::ok);
+    EXPECT_EQ(log_max_qp(1), 16U);
     EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(0x15).status, CommandStatus::bad_parameter)
         << "an InfiniBand port has no RoCE page";
 }
@@ -148,7 +148,7 @@ TEST_F(DeviceCommandsTest, SetHcaCapAfterInitRefused) {
 
 TEST_F(DeviceCommandsTest, SetHcaCapInvalidValuesRefused) {
     host.execute<hwtab::cmd_enable_hca>();
-    EXPECT_EQ(set_capability("log_max_qp", 24).syndrome, Syndrome::capability_above_maximum);
+    EXPECT_EQ(set_capability("log_max_qp", 18).syndrome, Syndrome::capability_above_maximum);
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(1).syndrome, Syndrome::unknown_op_mod);
     constexpr std::uint16_t device_memory = 0xf;
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(device_memory << 1U).syndrome,
@@ -166,7 +166,7 @@ TEST_F(DeviceCommandsTest, SetHcaCapWithoutReservedEndSetsPage) {
     auto input = make_input(hwtab::cmd_set_hca_cap.opcode, 0x10 + 0x100);
     std::ranges::copy(page.first(0x100), input.begin() + 0x10);
     const hwtab::Field* field = hwtab::cmd_hca_cap.find("log_max_qp");
-    hwtab::write_bits(input.data(), (0x10 * 8) + field->offset, field->width, 18);
+    hwtab::write_bits(input.data(), (0x10 * 8) + field->offset, field->width, 16);
     EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok);
     const CommandCompletion after = host.execute<hwtab::cmd_query_hca_cap>(1);
     const auto now = after.view<hwtab::query_hca_cap_out>().bytes<"capability">();

@@ -15,6 +15,8 @@ using testing::outcome;
 
 class MemoryKeyCommandsTest : public CommandTest {
 protected:
+    using CommandTest::CommandTest;
+
     /// An mkey of one page with translations_octword_size 2; the input lists four octowords.
     Call<hwtab::cmd_create_mkey> good() {
         Call<hwtab::cmd_create_mkey> call(64);
@@ -83,6 +85,18 @@ TEST_F(MemoryKeyCommandsTest, CreateInvalidTranslationsRefused) {
                   key.template set<"translations_octword_size">((1U << 16U) + 1);
               }),
               "EXCEEDS_LIMIT exceeds_capability");
+}
+
+class RelaxedWritesTest : public MemoryKeyCommandsTest {
+protected:
+    RelaxedWritesTest()
+        : MemoryKeyCommandsTest(Bench::with_capability("relaxed_ordering_write", 1)) {}
+};
+
+TEST_F(RelaxedWritesTest, CreateWithRelaxedOrderingRequiresItsCapability) {
+    EXPECT_EQ(with_context([](auto key) { key.template set<"relaxed_ordering_write">(1); }), "OK");
+    EXPECT_EQ(with_context([](auto key) { key.template set<"relaxed_ordering_read">(1); }),
+              "BAD_PARAMETER not_supported");
 }
 
 /// As mlx5_ib's for an implicit ODP MR.

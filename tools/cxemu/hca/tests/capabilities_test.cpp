@@ -110,15 +110,15 @@ TEST_F(CapabilitiesTest, VerbsCapabilitiesPresent) {
 }
 
 TEST_F(CapabilitiesTest, SetWithinMaximumAccepted) {
-    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 18)));
-    EXPECT_EQ(capabilities.current<"log_max_qp">(), 18U);
-    EXPECT_EQ(capabilities.maximum<"log_max_qp">(), 23U);
+    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 16)));
+    EXPECT_EQ(capabilities.current<"log_max_qp">(), 16U);
+    EXPECT_EQ(capabilities.maximum<"log_max_qp">(), 17U);
     capabilities.reset();
     EXPECT_EQ(capabilities.current<"log_max_qp">(), 14U);
 }
 
 TEST_F(CapabilitiesTest, SetBeyondMaximumChangesNothing) {
-    auto block = block_with("log_max_qp", 24);
+    auto block = block_with("log_max_qp", 18);
     const hwtab::Field* other = cmd_hca_cap.find("uar_4k");
     hwtab::write_bits(block.data(), other->offset, other->width, 1);
     const auto set = capabilities.set(CapabilityPage::general, block);
@@ -139,9 +139,9 @@ TEST_F(CapabilitiesTest, SetWithoutRoomForFirstObjectRefused) {
 
 /// iPXE's golan does that, and creates QPs.
 TEST_F(CapabilitiesTest, SetZeroQueuePairsLeavesNumber) {
-    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 18)));
+    ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 16)));
     ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 0)));
-    EXPECT_EQ(capabilities.current<"log_max_qp">(), 18U);
+    EXPECT_EQ(capabilities.current<"log_max_qp">(), 16U);
     EXPECT_FALSE(capabilities.set(CapabilityPage::general, block_with("log_max_cq", 0)));
 }
 

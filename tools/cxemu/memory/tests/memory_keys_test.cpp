@@ -652,6 +652,25 @@ TEST(UmrCapabilityTest, AtomicRightChangeRequiresCapability) {
     EXPECT_EQ(give_atomic_right(1).error(), UmrFault::not_supported);
 }
 
+/// Whether UMR changes relaxed ordering of writes, on a device with or without that capability.
+std::expected<void, UmrFault> relax_ordering(std::uint64_t capability) {
+    Bench bench(Bench::with_capability("relaxed_ordering_write_umr", capability));
+    const std::uint32_t key = bench.make_changeable_key();
+    Umr umr;
+    umr.set_flags(flag<"inline">);
+    umr.set_mask(mask<"relaxed_ordering_write">);
+    umr.key().set<"relaxed_ordering_write">(1);
+    return execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain()},
+                                      .rights = {.fast_registration = true},
+                                      .key = key,
+                                      .body = umr.bytes()});
+}
+
+TEST(UmrCapabilityTest, ChangeOfRelaxedOrderingRequiresCapability) {
+    EXPECT_TRUE(relax_ordering(1));
+    EXPECT_EQ(relax_ordering(0).error(), UmrFault::not_supported);
+}
+
 TEST_F(UmrTest, UnreadableTranslationRefused) {
     const MemoryKey& key = make({.changeable = true});
     Umr umr;
