@@ -155,6 +155,32 @@ static void dereg_mr(struct kunit *test, struct ib_mr *ib)
 	KUNIT_ASSERT_EQ(test, 0, cxib_dereg_mr(ib, NULL));
 }
 
+static void expect_ordering(struct kunit *test, u32 write, u32 read)
+{
+	const struct hw_mkc *context = &((struct fixture *)test->priv)->context;
+
+	KUNIT_EXPECT_EQ(test, write, hw_mkc_get_relaxed_ordering_write(context));
+	KUNIT_EXPECT_EQ(test, read, hw_mkc_get_relaxed_ordering_read(context));
+}
+
+/* mlx5_ib_get_dma_mr(), mlx5_set_umr_free_mkey() in mlx5_ib/mr.c: kernel ULPs do not ask for it. */
+static void mkeys_of_kernel_have_relaxed_ordering_by_capability(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->fake->hw.caps;
+	u32 write, read;
+
+	for (write = 0; write <= 1; write++)
+		for (read = 0; read <= 1; read++) {
+			caps->relaxed_ordering_write = write;
+			caps->relaxed_ordering_read = read;
+			dereg_mr(test, get_dma_mr(test, IB_ACCESS_REMOTE_READ));
+			expect_ordering(test, write, read);
+			dereg_mr(test, alloc_mr(test, IB_MR_TYPE_MEM_REG, 1));
+			expect_ordering(test, write, read);
+		}
+}
+
 /* Bits of @context as IB_ACCESS_…; local read is IB_ACCESS_ON_DEMAND here, which no mkey has. */
 static int rights_of(const struct hw_mkc *context)
 {
@@ -205,44 +231,6 @@ static void get_dma_mr_mkey_covers_all_memory(struct kunit *test)
 	dereg_mr(test, ib);
 	KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->destroyed);
 	KUNIT_EXPECT_EQ(test, 2, fixture->fake->hca->commands);
-}
-
-static const struct ordering {
-	int access;
-	bool write_cap;
-	bool read_cap;
-	bool write;
-	bool read;
-} orderings[] = {
-	{ 0, true, true, false, false },
-	{ IB_ACCESS_RELAXED_ORDERING, false, false, false, false },
-	{ IB_ACCESS_RELAXED_ORDERING, true, false, true, false },
-	{ IB_ACCESS_RELAXED_ORDERING, false, true, false, true },
-	{ IB_ACCESS_RELAXED_ORDERING, true, true, true, true },
-};
-
-/* IB_ACCESS_RELAXED_ORDERING is optional: a device without the capability ignores it. */
-static void get_dma_mr_relaxed_ordering_needs_capability(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-	struct cxib_device_caps *caps = &fixture->fake->hw.caps;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(orderings); i++) {
-		const struct ordering *ordering = &orderings[i];
-		struct ib_mr *ib;
-
-		caps->relaxed_ordering_write = ordering->write_cap;
-		caps->relaxed_ordering_read = ordering->read_cap;
-		ib = get_dma_mr(test, ordering->access | IB_ACCESS_REMOTE_READ);
-		KUNIT_EXPECT_EQ_MSG(test, ordering->write,
-				    hw_mkc_get_relaxed_ordering_write(&fixture->context),
-				    "combination %zu", i);
-		KUNIT_EXPECT_EQ_MSG(test, ordering->read,
-				    hw_mkc_get_relaxed_ordering_read(&fixture->context),
-				    "combination %zu", i);
-		dereg_mr(test, ib);
-	}
 }
 
 /**
@@ -898,6 +886,26 @@ static struct ib_mr *rereg_access(struct kunit *test, struct ib_mr *ib)
 	return cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, access, &fixture->pd.ib, NULL);
 }
 
+/* The flag is optional: a device without the capability ignores it. */
+static void user_mr_has_relaxed_ordering_if_asked_and_able(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->fake->hw.caps;
+	struct ib_mr *ib, *relaxed;
+
+	caps->relaxed_ordering_write = 1;
+	ib = reg_user_page(test);
+	expect_ordering(test, 0, 0);
+	relaxed = own(test, rereg_access(test, ib), IB_MR_TYPE_USER);
+	expect_ordering(test, 1, 0);
+	dereg_mr(test, relaxed);
+	caps->relaxed_ordering_write = 0;
+	relaxed = own(test, rereg_access(test, ib), IB_MR_TYPE_USER);
+	expect_ordering(test, 0, 0);
+	dereg_mr(test, relaxed);
+	dereg_mr(test, ib);
+}
+
 /*
  * The RDMA core destroys the old MR itself: rdma_assign_uobject(). After an error it would keep it
  * locked until it warns at the end of the context. Its page stays pinned until its mkey is gone.
@@ -1098,7 +1106,8 @@ static void dealloc_mw_refused_for_kernel_switches_dma_off(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(get_dma_mr_access_sets_rights),
 	KUNIT_CASE(get_dma_mr_mkey_covers_all_memory),
-	KUNIT_CASE(get_dma_mr_relaxed_ordering_needs_capability),
+	KUNIT_CASE(mkeys_of_kernel_have_relaxed_ordering_by_capability),
+	KUNIT_CASE(user_mr_has_relaxed_ordering_if_asked_and_able),
 	KUNIT_CASE(mkey_read_ordering_by_pci_needs_device_control),
 	KUNIT_CASE(mkey_variants_differ_until_all_are_used),
 	KUNIT_CASE(mkey_of_reused_index_differs),

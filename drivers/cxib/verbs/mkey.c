@@ -8,7 +8,15 @@
 #include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
-static void fill_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
+/**
+ * cxib_mkey_relax_ordering() - let accesses by an mkey overtake each other on PCIe where they can
+ * @hw: the device
+ * @params: attributes of the mkey; ordering is filled in
+ *
+ * Kernel ULPs read memory behind the completion and by the DMA API, so they never see the order;
+ * some hosts are much faster without it. User space asks by IB_ACCESS_RELAXED_ORDERING.
+ */
+void cxib_mkey_relax_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
 {
 	params->relaxed_ordering_write = hw->caps.relaxed_ordering_write;
 	params->relaxed_ordering_read = hw->caps.relaxed_ordering_read ||
@@ -30,7 +38,7 @@ void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *par
 	params->remote_write = access & IB_ACCESS_REMOTE_WRITE;
 	params->remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC;
 	if (access & IB_ACCESS_RELAXED_ORDERING)
-		fill_ordering(hw, params);
+		cxib_mkey_relax_ordering(hw, params);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mkey_set_access);
 

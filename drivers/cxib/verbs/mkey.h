@@ -15,6 +15,7 @@ struct ib_pd;
 struct ib_udata;
 
 u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev);
+void cxib_mkey_relax_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params);
 void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *params, int access);
 struct cxib_destroy cxib_mkey_destroy(u32 key);
 void cxib_discard_mkey(struct ib_pd *pd, u32 key);

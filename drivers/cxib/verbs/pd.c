@@ -74,6 +74,7 @@ int cxib_pd_create_dma_mkey(struct ib_pd *ib)
 		return 0;
 	}
 	params.variant = cxib_next_mkey_variant(ibdev);
+	cxib_mkey_relax_ordering(ibdev->hw, &params);
 	err = cxib_cmd_create_mkey(commands_of(ibdev), &params, &pd->key);
 	pd->has_key = !err;
 	return err;

@@ -101,6 +101,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max)
 	if (err)
 		goto free_mr;
 	params.xlt_octowords = descs_octowords(mr, max);
+	cxib_mkey_relax_ordering(to_ibdev(ib->device)->hw, &params);
 	err = cxib_create_mkey(mr, ib, &params);
 	if (err)
 		goto free_list;

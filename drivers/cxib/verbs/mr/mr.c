@@ -35,6 +35,7 @@
 /* An mkey of all memory: addresses in WQEs are DMA addresses. */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 {
+	const struct cxib_hw *hw = to_ibdev(ib->device)->hw;
 	struct cxib_mkey_params params = {};
 	struct cxib_mr *mr;
 	int err;
@@ -42,7 +43,8 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	cxib_mkey_set_access(to_ibdev(ib->device)->hw, &params, access);
+	cxib_mkey_set_access(hw, &params, access);
+	cxib_mkey_relax_ordering(hw, &params);
 	err = cxib_create_mkey(mr, ib, &params);
 	if (err) {
 		kfree(mr);

@@ -35,6 +35,7 @@ static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 		.xlt_octowords = mr->mr.list_size / sizeof(struct hw_klm),
 	};
 
+	cxib_mkey_relax_ordering(ibdev->hw, &params);
 	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->klm_mkey);
 }
 
@@ -50,6 +51,7 @@ static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	};
 	int err;
 
+	cxib_mkey_relax_ordering(ibdev->hw, &params);
 	err = cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->mr.ib.lkey);
 	mr->mr.ib.rkey = mr->mr.ib.lkey;
 	return err;
