@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bfregs of QPs for which libmlx5 does not select one. */
-#include <kunit/test.h>
-
+#include "kernel_kunit.h"
 #include "user/bfreg.h"
 
 /* libmlx5's defaults are 16 bfregs, 4 of them with low latency; any even number will do. */

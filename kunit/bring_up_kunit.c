@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bring-up and tear-down, of a working device and with a fault at each command. */
-#include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/slab.h>
@@ -10,6 +9,7 @@
 #include "hw/commands_events.h"
 #include "hw/hw.h"
 #include "hw/uctx.h"
+#include "kernel_kunit.h"
 #include "sample.h"
 
 #define SHORT_MS		20

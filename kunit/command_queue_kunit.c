@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The command queue with a device whose completions are correct, bad, late or missing. */
-#include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -10,6 +9,7 @@
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/commands_port.h"
+#include "kernel_kunit.h"
 
 #define SHORT_MS	20
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the RDMA device offers, for devices with and without a capability. */
-#include <kunit/test.h>
 #include <linux/pci.h>
 #include <rdma/ib_verbs.h>
 
 #include "hw/capabilities.h"
+#include "kernel_kunit.h"
 #include "verbs/verbs.h"
 
 /* ConnectX-5 of Mellanox: its device id in pci.ids. */

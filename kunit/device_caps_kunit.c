@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Device capabilities: requirements of the driver, and what it configures. */
-#include <kunit/test.h>
 #include <linux/log2.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -9,6 +8,7 @@
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/device_caps.h"
+#include "kernel_kunit.h"
 
 /* The largest WQE that the case lets the device report. */
 #define WQE_BYTES	777

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A device while the system is shutting down: nothing may start it again. */
-#include <kunit/test.h>
 #include <linux/jiffies.h>
 #include <linux/pci.h>
 
 #include "device.h"
+#include "kernel_kunit.h"
 
 struct fixture {
 	struct pci_dev pdev;

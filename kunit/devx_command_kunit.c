@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DEVX: which commands user space may issue, and what the driver changes in them. */
-#include <kunit/test.h>
 #include <rdma/ib_mad.h>
 
 #include "hw/command_interface.h"
@@ -11,6 +10,7 @@
 #include "hw/commands_port.h"
 #include "hw/commands_queue_pairs.h"
 #include "hw/commands_receive_queues.h"
+#include "kernel_kunit.h"
 #include "user/devx_command.h"
 
 /* A type of general object that the driver does not know: it passes them all but SW_ICM. */

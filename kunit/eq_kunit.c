@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Event queues: the ring, its owner bits and the decoding of EQEs. */
-#include <kunit/test.h>
 #include <linux/string.h>
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
 #include "hw/dispatch.h"
 #include "hw/eq.h"
+#include "kernel_kunit.h"
 
 #define LOG_SIZE	6
 #define VECTOR		2

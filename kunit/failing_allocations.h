@@ -6,7 +6,7 @@
 #ifndef CXIB_KUNIT_FAILING_ALLOCATIONS_H
 #define CXIB_KUNIT_FAILING_ALLOCATIONS_H
 
-#include <kunit/test.h>
+#include "kernel_kunit.h"
 
 void skip_unless_allocations_can_fail(struct kunit *test);
 void fail_allocation(unsigned int number);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The fake HCA's command queue and commands. */
-#include <kunit/device.h>
 #include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
@@ -14,6 +13,7 @@
 #include "hw/commands_port.h"
 #include "hw/device.h"
 #include "hw/events.h"
+#include "kernel_kunit.h"
 
 #define INLINE_BYTES	16
 #define BOX_BYTES	512

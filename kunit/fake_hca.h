@@ -6,7 +6,6 @@
 #ifndef CXIB_KUNIT_FAKE_HCA_H
 #define CXIB_KUNIT_FAKE_HCA_H
 
-#include <kunit/test.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/workqueue.h>
@@ -15,6 +14,7 @@
 #include "hw/bus.h"
 #include "hw/capabilities.h"
 #include "hw/command_interface.h"
+#include "kernel_kunit.h"
 
 #define FAKE_SLOTS		32
 #define FAKE_LOG_SIZE		256

@@ -5,10 +5,10 @@
 #ifndef CXIB_KUNIT_FAKE_QUEUE_PAIR_H
 #define CXIB_KUNIT_FAKE_QUEUE_PAIR_H
 
-#include <kunit/test.h>
 #include <linux/sizes.h>
 
 #include "fake_hca.h"
+#include "kernel_kunit.h"
 #include "verbs/qp/qp.h"
 
 #define FAKE_QPN		0x123456

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Health: evaluation of the health registers, and fatal errors. */
-#include <kunit/test.h>
 #include <linux/bitfield.h>
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/health.h"
+#include "kernel_kunit.h"
 
 #define INTERFACE	(HW_INITIAL_SEG_OFFSET_NIC_INTERFACE / 4)
 #define INTERFACE_MODE	(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | HW_INITIAL_SEG_MASK_NIC_INTERFACE)
 #define SEVERITY	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_RFR) / 4)
 #define SYNDROME	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_SYND) / 4)
-#define AT_SYNDROME(value)	FIELD_PREP_CONST(HW_HEALTH_BUFFER_MASK_SYND, value)
+#define AT_SYNDROME(value)	((value) << __bf_shf(HW_HEALTH_BUFFER_MASK_SYND))
 #define COUNTER		(HW_INITIAL_SEG_OFFSET_HEALTH_COUNTER / 4)
 
 struct fixture {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A device with random completions and events: the driver trusts no value of the device. */
-#include <kunit/test.h>
 #include <linux/slab.h>
 
 #include "fake_hca.h"
 #include "hw/hw.h"
+#include "kernel_kunit.h"
 
 #define SEEDS		100
 #define SHORT_MS	20

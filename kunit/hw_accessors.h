@@ -6,8 +6,9 @@
 #ifndef HW_ACCESSORS_H
 #define HW_ACCESSORS_H
 
-#include <kunit/test.h>
 #include <linux/types.h>
+
+#include "kernel_kunit.h"
 
 #define HW_BITS_OF_WORD		32
 #define HW_FAULT_LENGTH		192

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Evaluation of the init segment, which is read from memory of the test. */
-#include <kunit/test.h>
 #include <linux/string.h>
 
 #include "hw/init_segment.h"
+#include "kernel_kunit.h"
 
 #define NEVER			UINT_MAX
 #define FIRMWARE_MAJOR		16

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Page faults: decoding their events, and the memory of the WQE that they name. */
-#include <kunit/test.h>
 #include <linux/log2.h>
 #include <linux/sizes.h>
 
@@ -8,6 +7,7 @@
 #include "hw/contexts.h"
 #include "hw/page_faults.h"
 #include "hw/work_queue.h"
+#include "kernel_kunit.h"
 #include "scripted_hca.h"
 #include "verbs/odp/odp.h"
 #include "verbs/odp/odp_fault.h"

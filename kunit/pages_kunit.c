@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Firmware pages: their ownership, with correct and faulty firmware. */
-#include <kunit/test.h>
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/pages.h"
+#include "kernel_kunit.h"
 
 /* Of a page request event, what the driver serves at once; a number of its own choice. */
 #define REQUEST_MAX	50000

@@ -3,9 +3,9 @@
  * Turns of the CQs of one vector, on a clock that the test moves: waits, shares of the time, debts,
  * wrong clocks, entries that are removed.
  */
-#include <kunit/test.h>
 #include <linux/prandom.h>
 
+#include "kernel_kunit.h"
 #include "ulp/poll_list.h"
 
 #define US		NSEC_PER_USEC

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Settings of the polling contexts. */
-#include <kunit/test.h>
-
+#include "kernel_kunit.h"
 #include "ulp/poll_policy.h"
 
 /* Values of devlink's cq_softirq_context and cq_process_context: Documentation/tuning.rst. */

@@ -4,10 +4,10 @@
  * every move in every world that it reaches, breadth-first, until it finds no new one, and checks
  * each world.
  */
-#include <kunit/test.h>
 #include <linux/jhash.h>
 #include <linux/mm.h>
 
+#include "kernel_kunit.h"
 #include "poll_world.h"
 
 /* The largest search below has two thirds as many worlds. */

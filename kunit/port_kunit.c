@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ports: conversion to ib_verbs.h, MADs for firmware agents, static rates. */
-#include <kunit/test.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
 
 #include "hw/registers.h"
+#include "kernel_kunit.h"
 #include "verbs/port/mad.h"
 #include "verbs/port/port.h"
 #include "verbs/verbs.h"

@@ -6,10 +6,9 @@
 #ifndef CXIB_KUNIT_SCRIPTED_HCA_H
 #define CXIB_KUNIT_SCRIPTED_HCA_H
 
-#include <kunit/test.h>
-
 #include "fake_hca.h"
 #include "hw/command_queue.h"
+#include "kernel_kunit.h"
 
 #define SCRIPTED_BYTES	8192
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Step lists: order, and the steps that a failure undoes. */
-#include <kunit/test.h>
 #include <linux/string.h>
 
 #include "hw/hw.h"
 #include "hw/steps.h"
+#include "kernel_kunit.h"
 
 /**
  * struct fixture - record of a list of four steps

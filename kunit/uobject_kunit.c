@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Event handlers of files of asynchronous events, and pinned uobjects. */
-#include <kunit/test.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
 
+#include "kernel_kunit.h"
 #include "user/uobject.h"
 
 /**

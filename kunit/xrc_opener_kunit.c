@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* QP handles of registrations, with the RDMA core's own ib_open_qp(); their events. */
-#include <kunit/test.h>
 #include <linux/slab.h>
 #include <rdma/cxib_user_ioctl_cmds.h>
 #include <rdma/ib_verbs.h>
 
+#include "kernel_kunit.h"
 #include "verbs/xrc/opener.h"
 
 #define QPN		0x123456

@@ -64,10 +64,11 @@ class ProbeTest(unittest.TestCase):
         self.assertIn("lacks CONFIG_INFINIBAND, without which there is no cxib: the RDMA core; a configuration with RDMA has it",
                       done.stderr)
 
-    def test_symbols_of_driver_and_list_agree(self) -> None:
+    def test_symbols_of_driver_suites_and_list_agree(self) -> None:
         used = set()
-        for path in (REPO / "drivers").rglob("*.[ch]"):
-            used |= set(re.findall(r"CXIB_LACKS_(\w+)", path.read_text(encoding="utf-8")))
+        for directory in ("drivers", "kunit"):
+            for path in (REPO / directory).rglob("*.[ch]"):
+                used |= set(re.findall(r"CXIB_LACKS_(\w+)", path.read_text(encoding="utf-8")))
         listed = re.findall(r"^(?!need-|#)([a-z0-9-]+) +\|", (REPO / "scripts/kernel_symbols").read_text("utf-8"), re.MULTILINE)
         directories = {path.name for path in (REPO / "drivers/cxib/compat").iterdir() if path.is_dir()}
         self.assertEqual(used | {name.upper().replace("-", "_") for name in directories},
