@@ -60,7 +60,7 @@ class Run:
 
 def shorten(line: str) -> str:
     """A line without the place where the modules are built: what is left is a path of the checkout."""
-    return re.sub(r"/repo/build/modules-\w+/", "", line)
+    return re.sub(r"/repo/build/modules-[\w-]+/", "", line)
 
 
 def unescape(text: str) -> str:
