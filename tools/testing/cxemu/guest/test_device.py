@@ -55,7 +55,7 @@ class Device(unittest.TestCase):
     def test_limits_match_real_device(self) -> None:
         for device in self.devices:
             with self.subTest(device):
-                self.assertEqual(self.number(device, "max_qp"), 1 << 18)
+                self.assertEqual(self.number(device, "max_qp"), 1 << 17)
                 self.assertGreaterEqual(self.number(device, "max_qp_wr"), 1 << 13)
                 self.assertGreaterEqual(self.number(device, "max_cqe"), (1 << 22) - 1)
                 self.assertGreaterEqual(self.number(device, "max_cq"), 1 << 14)
