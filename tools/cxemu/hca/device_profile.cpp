@@ -292,9 +292,8 @@ constexpr std::array since_connectx7{
     fixed("uctx_cap", 3, mlx5ctl), // raw_tx, internal_dev_res
     fixed("relaxed_ordering_write", 1, mlx5ctl),
     fixed("relaxed_ordering_read", 1, mlx5ctl),
-    // Linux: commit 042dd05bddbd.
-    fixed("relaxed_ordering_write_umr", 1, interface_header),
-    fixed("relaxed_ordering_read_umr", 1, interface_header),
+    fixed("relaxed_ordering_write_umr", 1, linux_042dd05b),
+    fixed("relaxed_ordering_read_umr", 1, linux_042dd05b),
     fixed("log_max_eq", 7, mlx5ctl),
     fixed("max_qp_cnt", 127, mlx5ctl),
     fixed("umr_fence", 1, mlx5ctl), // small

@@ -67,6 +67,8 @@ inline constexpr Origin connectx6dx_22_36{
 inline constexpr Origin mlx5ctl{
     "mlx5ctl", "ConnectX-6 Dx, Ethernet",
     "github.com/saeedtx/mlx5ctl, README.md: capabilities under mlx5_core, NODE_DESC"};
+inline constexpr Origin linux_042dd05b{"linux-042dd05b", "ConnectX-7",
+                                       "Linux, commit 042dd05bddbd: UMR of relaxed ordering"};
 inline constexpr Origin connectx7_28_39{"devinfo-28.39", "ConnectX-7, 28.39.2048",
                                         "github.com/openucx/ucx/issues/10317: ibv_devinfo -v"};
 inline constexpr Origin connectx7_28_40{
@@ -102,6 +104,7 @@ inline constexpr std::array all{&assumed,
                                 &connectx6_20_43,
                                 &connectx6dx_22_36,
                                 &mlx5ctl,
+                                &linux_042dd05b,
                                 &connectx7_28_39,
                                 &connectx7_28_40,
                                 &connectx7_lspci,

@@ -633,14 +633,15 @@ TEST(UmrCapabilityTest, ListWithResdLkeyNeedsCapability) {
     EXPECT_FALSE(reads_list_with_resd_lkey(0));
 }
 
-/// Whether UMR changes the atomic right, on a device with or without that capability.
-std::expected<void, UmrFault> give_atomic_right(std::uint64_t disabled) {
-    Bench bench(Bench::with_capability("umr_modify_atomic_disabled", disabled));
+/// Whether UMR sets a flag of a key, on a device with a capability of some value.
+template <hwtab::FixedString field>
+std::expected<void, UmrFault> set_flag_by_umr(std::string_view capability, std::uint64_t value) {
+    Bench bench(Bench::with_capability(capability, value));
     const std::uint32_t key = bench.make_changeable_key();
     Umr umr;
     umr.set_flags(flag<"inline">);
-    umr.set_mask(mask<"a">);
-    umr.key().set<"a">(1);
+    umr.set_mask(mask<field>);
+    umr.key().set<field>(1);
     return execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain()},
                                       .rights = {.fast_registration = true},
                                       .key = key,
@@ -648,27 +649,19 @@ std::expected<void, UmrFault> give_atomic_right(std::uint64_t disabled) {
 }
 
 TEST(UmrCapabilityTest, AtomicRightChangeRequiresCapability) {
-    EXPECT_TRUE(give_atomic_right(0));
-    EXPECT_EQ(give_atomic_right(1).error(), UmrFault::not_supported);
-}
-
-/// Whether UMR changes relaxed ordering of writes, on a device with or without that capability.
-std::expected<void, UmrFault> relax_ordering(std::uint64_t capability) {
-    Bench bench(Bench::with_capability("relaxed_ordering_write_umr", capability));
-    const std::uint32_t key = bench.make_changeable_key();
-    Umr umr;
-    umr.set_flags(flag<"inline">);
-    umr.set_mask(mask<"relaxed_ordering_write">);
-    umr.key().set<"relaxed_ordering_write">(1);
-    return execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain()},
-                                      .rights = {.fast_registration = true},
-                                      .key = key,
-                                      .body = umr.bytes()});
+    constexpr std::string_view disabled = "umr_modify_atomic_disabled";
+    EXPECT_TRUE(set_flag_by_umr<"a">(disabled, 0));
+    EXPECT_EQ(set_flag_by_umr<"a">(disabled, 1).error(), UmrFault::not_supported);
 }
 
 TEST(UmrCapabilityTest, ChangeOfRelaxedOrderingRequiresCapability) {
-    EXPECT_TRUE(relax_ordering(1));
-    EXPECT_EQ(relax_ordering(0).error(), UmrFault::not_supported);
+    constexpr std::string_view writes = "relaxed_ordering_write_umr";
+    constexpr std::string_view reads = "relaxed_ordering_read_umr";
+    EXPECT_TRUE(set_flag_by_umr<"relaxed_ordering_write">(writes, 1));
+    EXPECT_EQ(set_flag_by_umr<"relaxed_ordering_write">(writes, 0).error(),
+              UmrFault::not_supported);
+    EXPECT_TRUE(set_flag_by_umr<"relaxed_ordering_read">(reads, 1));
+    EXPECT_EQ(set_flag_by_umr<"relaxed_ordering_read">(reads, 0).error(), UmrFault::not_supported);
 }
 
 TEST_F(UmrTest, UnreadableTranslationRefused) {
