@@ -230,22 +230,21 @@ static void cmd_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
 	const struct action *action = test->param_value;
-	unsigned int number = 0, refused = 0;
-	bool failed;
+	struct failing_walk walk = {};
+	bool more;
 	int err;
 
 	skip_unless_allocations_can_fail(test);
 	scripted->hca->asynchronous = true;
 	do {
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		err = action->run(scripted);
-		failed = stop_failing_allocation();
+		more = failing_walk_goes_on(&walk, err, 1);
 		if (err)
-			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", number);
-		refused += !!err;
-	} while (failed);
+			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", walk.number);
+	} while (more);
 	KUNIT_EXPECT_EQ(test, err, 0);
-	KUNIT_EXPECT_GT(test, refused, 0);
+	KUNIT_EXPECT_GT(test, walk.refused, 0);
 }
 
 static struct cxib_hw *alloc_hw(struct kunit *test, struct fake_hca *hca)
@@ -314,26 +313,25 @@ static void caps_failed_allocation_loses_no_optional_page(struct kunit *test)
 {
 	struct cxib_command_queue *queue = create_queue(test);
 	struct cxib_device_caps caps;
-	unsigned int number = 0, refused = 0;
-	bool failed;
+	struct failing_walk walk = {};
+	bool more;
 	int err;
 
 	skip_unless_allocations_can_fail(test);
 	do {
 		caps = (struct cxib_device_caps){};
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		err = cxib_device_caps_configure(queue, &caps);
-		failed = stop_failing_allocation();
-		refused += !!err;
+		more = failing_walk_goes_on(&walk, err, 1);
 		if (err)
-			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", walk.number);
 		if (err)
 			continue;
-		KUNIT_EXPECT_EQ_MSG(test, 0x10000, caps.max_num_eqs, "allocation %u", number);
-		KUNIT_EXPECT_EQ_MSG(test, 1, caps.pg, "allocation %u", number);
-	} while (failed);
+		KUNIT_EXPECT_EQ_MSG(test, 0x10000, caps.max_num_eqs, "allocation %u", walk.number);
+		KUNIT_EXPECT_EQ_MSG(test, 1, caps.pg, "allocation %u", walk.number);
+	} while (more);
 	KUNIT_EXPECT_EQ(test, err, 0);
-	KUNIT_EXPECT_GT(test, refused, 0);
+	KUNIT_EXPECT_GT(test, walk.refused, 0);
 }
 
 static struct kunit_case cases[] = {

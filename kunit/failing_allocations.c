@@ -4,6 +4,9 @@
 
 #include "failing_allocations.h"
 
+/* One in a hundred has no failures, of the operations and kernels that were seen. */
+#define WALKS_MAX 20
+
 /* Lets allocation @number of this thread from now on fail, counted from 1. */
 void fail_allocation(unsigned int number)
 {
@@ -23,6 +26,28 @@ bool stop_failing_allocation(void)
 	WRITE_ONCE(current->fail_nth, 0);
 #endif
 	return failed;
+}
+
+/* Lets the next allocation of the walk fail. */
+void fail_next_allocation(struct failing_walk *walk)
+{
+	fail_allocation(++walk->number);
+}
+
+/*
+ * Lets all succeed again, after the operation has returned @err. Returns whether to repeat it:
+ * until a whole walk has had @minimum failures, or %WALKS_MAX walks had fewer.
+ */
+bool failing_walk_goes_on(struct failing_walk *walk, int err, unsigned int minimum)
+{
+	walk->refused += !!err;
+	if (stop_failing_allocation())
+		return true;
+	if (walk->refused >= minimum || ++walk->walks == WALKS_MAX)
+		return false;
+	walk->number = 0;
+	walk->refused = 0;
+	return true;
 }
 
 /* By default failslab does not fail allocations that may sleep. */

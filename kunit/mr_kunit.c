@@ -505,25 +505,25 @@ static void alloc_mr_refused_returns_error(struct kunit *test)
 static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	unsigned int number = 0, refused = 0;
+	struct failing_walk walk = {};
 	struct ib_mr *ib;
-	bool failed;
+	bool more;
 
 	skip_unless_allocations_can_fail(test);
 	fixture->fake->hca->asynchronous = true;
 	do {
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		ib = cxib_alloc_mr(&fixture->pd.ib, IB_MR_TYPE_SG_GAPS, ENTRIES);
-		failed = stop_failing_allocation();
+		more = failing_walk_goes_on(&walk, PTR_ERR_OR_ZERO(ib), 2);
 		if (IS_ERR(ib))
-			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u",
+					    walk.number);
 		else
 			dereg_mr(test, own(test, ib, IB_MR_TYPE_SG_GAPS));
 		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
-		refused += IS_ERR(ib);
-	} while (failed);
+	} while (more);
 	/* At least the MR and its list. */
-	KUNIT_EXPECT_GE(test, refused, 2);
+	KUNIT_EXPECT_GE(test, walk.refused, 2);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
 }
 

@@ -826,28 +826,28 @@ static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	unsigned int number = 0, refused = 0;
+	struct failing_walk walk = {};
 	struct ib_mr *ib;
-	bool failed;
+	bool more;
 
 	skip_unless_allocations_can_fail(test);
 	attach_address_space(test);
 	fixture->fake->hca->asynchronous = true;
 	do {
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1000, 0x1000, 0x1000,
 				     IB_ACCESS_ON_DEMAND);
-		failed = stop_failing_allocation();
+		more = failing_walk_goes_on(&walk, PTR_ERR_OR_ZERO(ib), 2);
 		if (IS_ERR(ib))
-			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u",
+					    walk.number);
 		else
 			KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
 		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
 		KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
-		refused += IS_ERR(ib);
-	} while (failed);
+	} while (more);
 	/* At least the MR and its umem. */
-	KUNIT_EXPECT_GE(test, refused, 2);
+	KUNIT_EXPECT_GE(test, walk.refused, 2);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
 }
 

@@ -572,8 +572,8 @@ static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	dma_addr_t dbr = next_dbr(test, fixture);
-	unsigned int number = 0, refused = 0;
-	bool failed;
+	struct failing_walk walk = {};
+	bool more;
 	int err;
 
 	skip_unless_allocations_can_fail(test);
@@ -581,18 +581,17 @@ static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 	do {
 		struct ib_srq_attr attr = { .max_wr = 5, .max_sge = 1 };
 
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		err = create_srq(fixture, &fixture->srq, &attr);
-		failed = stop_failing_allocation();
+		more = failing_walk_goes_on(&walk, err, 1);
 		if (err)
-			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", walk.number);
 		else
 			destroy_srq(test, fixture, &fixture->srq);
-		refused += !!err;
 		expect_nothing_left(test, fixture, dbr);
-	} while (failed);
+	} while (more);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_GT(test, refused, 0);
+	KUNIT_EXPECT_GT(test, walk.refused, 0);
 }
 
 static u16 armed_lwm(const struct fixture *fixture)

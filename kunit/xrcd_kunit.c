@@ -499,29 +499,29 @@ static void xrc_init_bad_output_keeps_memory(struct kunit *test)
 static void xrc_init_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	unsigned int number = 0, refused = 0;
+	struct failing_walk walk = {};
 	u64 dbrs = next_dbrs(test, fixture);
-	bool failed;
+	bool more;
 	int err;
 
 	skip_unless_allocations_can_fail(test);
 	fixture->fake->hca->asynchronous = true;
 	do {
-		fail_allocation(++number);
+		fail_next_allocation(&walk);
 		err = cxib_xrc_init(&fixture->fake->ibdev);
-		failed = stop_failing_allocation();
+		more = failing_walk_goes_on(&walk, err, 1);
 		expect_count_of_each(test, fixture, !err);
 		if (err) {
-			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", walk.number);
 		} else {
 			destroy_xrc(test, fixture);
 			prepare_xrc(fixture);
 		}
-		refused += !!err;
-		KUNIT_EXPECT_EQ_MSG(test, dbrs, next_dbrs(test, fixture), "allocation %u", number);
-	} while (failed);
+		KUNIT_EXPECT_EQ_MSG(test, dbrs, next_dbrs(test, fixture), "allocation %u",
+				    walk.number);
+	} while (more);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_GT(test, refused, 0);
+	KUNIT_EXPECT_GT(test, walk.refused, 0);
 }
 
 static void xrc_destroy_destroys_children_first(struct kunit *test)
