@@ -147,6 +147,27 @@ static void modify_qp_all_attrs_returns_0(struct kunit *test)
 				    "transition %zu", i);
 }
 
+/* As user space numbers them: those of MRs, and of a newer rdma-core, are no error. */
+static void modify_qp_access_flags_known_to_programs_return_0(struct kunit *test)
+{
+	const u32 local_write = BIT(0), remote = BIT(1) | BIT(2) | BIT(3);
+	const u32 on_demand = BIT(6), hugetlb = BIT(7), flush = BIT(8) | BIT(9);
+	const u32 known = local_write | remote | on_demand | hugetlb | flush;
+	struct fake_queue_pair *fake = test->priv;
+	unsigned int i;
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	for (i = 0; i < 31; i++) {
+		struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .qp_access_flags = BIT(i) };
+
+		fake->qp.state = IB_QPS_RTS;
+		KUNIT_EXPECT_EQ_MSG(test, known & BIT(i) ? 0 : -EOPNOTSUPP,
+				    cxib_modify_qp_kernel(&fake->qp.ib, &attr,
+							  IB_QP_STATE | IB_QP_ACCESS_FLAGS, NULL),
+				    "flag %u", i);
+	}
+}
+
 static u16 issued[4];
 static u32 optional_of_last;
 static unsigned int num_issued;
@@ -290,6 +311,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(modify_qp_required_attrs_returns_0),
 	KUNIT_CASE(modify_qp_single_attr_follows_table),
 	KUNIT_CASE(modify_qp_all_attrs_returns_0),
+	KUNIT_CASE(modify_qp_access_flags_known_to_programs_return_0),
 	KUNIT_CASE(modify_qp_sqd_to_rts_sets_alternate_path_in_rts),
 	KUNIT_CASE(modify_qp_xrc_sqd_to_rts_sets_access_in_rts),
 	KUNIT_CASE(modify_qp_refused_alternate_path_leaves_rts),

@@ -21,9 +21,12 @@
 #define RETRIES_MAX		7
 #define PSN_MASK		GENMASK(23, 0)
 
-/* The device has no FLUSH operation, so these access flags have no effect. */
+/*
+ * The device has no FLUSH operation, so these access flags have no effect. Programs of a newer
+ * rdma-core set them on any kernel; the numbers are those of enum ib_uverbs_access_flags.
+ */
 #ifdef CXIB_LACKS_FLUSH
-#define FLUSH_ACCESS		0
+#define FLUSH_ACCESS		(BIT(8) | BIT(9))
 #else
 #define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 #endif
