@@ -148,7 +148,7 @@ static void modify_qp_all_attrs_returns_0(struct kunit *test)
 }
 
 /* As user space numbers them: those of MRs, and of a newer rdma-core, are no error. */
-static void modify_qp_access_flags_known_to_programs_return_0(struct kunit *test)
+static void modify_qp_access_flags_of_user_space_return_0(struct kunit *test)
 {
 	const u32 local_write = BIT(0), remote = BIT(1) | BIT(2) | BIT(3);
 	const u32 on_demand = BIT(6), hugetlb = BIT(7), flush = BIT(8) | BIT(9);
@@ -311,7 +311,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(modify_qp_required_attrs_returns_0),
 	KUNIT_CASE(modify_qp_single_attr_follows_table),
 	KUNIT_CASE(modify_qp_all_attrs_returns_0),
-	KUNIT_CASE(modify_qp_access_flags_known_to_programs_return_0),
+	KUNIT_CASE(modify_qp_access_flags_of_user_space_return_0),
 	KUNIT_CASE(modify_qp_sqd_to_rts_sets_alternate_path_in_rts),
 	KUNIT_CASE(modify_qp_xrc_sqd_to_rts_sets_access_in_rts),
 	KUNIT_CASE(modify_qp_refused_alternate_path_leaves_rts),

@@ -22,8 +22,8 @@
 #define PSN_MASK		GENMASK(23, 0)
 
 /*
- * The device has no FLUSH operation, so these access flags have no effect. Programs of a newer
- * rdma-core set them on any kernel; the numbers are those of enum ib_uverbs_access_flags.
+ * The device has no FLUSH operation, so these access flags have no effect. User space with a
+ * newer rdma-core sets them on any kernel; the numbers are those of enum ib_uverbs_access_flags.
  */
 #ifdef CXIB_LACKS_FLUSH
 #define FLUSH_ACCESS		(BIT(8) | BIT(9))
