@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What posting and polling cost, in steps of the time stamp counter. With
- * `-icount shift=0` QEMU makes that the number of instructions, exactly.
+ * What posting and polling cost, in steps of the cycle counter. On x86, with
+ * `-icount shift=0`, QEMU makes that the number of instructions, exactly.
  */
-#include <asm/msr.h>
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/timex.h>
 
 #include "single.h"
 
@@ -36,8 +36,8 @@ static u32 measure_nothing(void)
 	u32 took;
 
 	local_irq_disable();
-	begin = rdtsc_ordered();
-	took = rdtsc_ordered() - begin;
+	begin = get_cycles();
+	took = get_cycles() - begin;
 	local_irq_enable();
 	return took;
 }
@@ -51,10 +51,10 @@ static u32 measure_lock(void)
 	u32 took;
 
 	local_irq_disable();
-	begin = rdtsc_ordered();
+	begin = get_cycles();
 	spin_lock_irqsave(&lock, flags);
 	spin_unlock_irqrestore(&lock, flags);
-	took = rdtsc_ordered() - begin;
+	took = get_cycles() - begin;
 	local_irq_enable();
 	return took - measure_nothing();
 }
@@ -66,9 +66,9 @@ static int measure_post(struct kverbs_end *end, struct kverbs_single *single, u3
 	int err;
 
 	local_irq_disable();
-	begin = rdtsc_ordered();
+	begin = get_cycles();
 	err = ib_post_send(end->qp, &single->send, &bad);
-	*took = rdtsc_ordered() - begin;
+	*took = get_cycles() - begin;
 	local_irq_enable();
 	return err;
 }
@@ -80,9 +80,9 @@ static int measure_poll(struct kverbs_end *end, u32 *took)
 	int polled;
 
 	local_irq_disable();
-	begin = rdtsc_ordered();
+	begin = get_cycles();
 	polled = ib_poll_cq(end->send_cq, 1, &wc);
-	*took = rdtsc_ordered() - begin;
+	*took = get_cycles() - begin;
 	local_irq_enable();
 	if (polled == 1 && wc.status != IB_WC_SUCCESS)
 		return -EIO;
