@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import dataclasses
+import lzma
 import mmap
 import socket
 import struct
@@ -17,6 +18,16 @@ SOL_RDS = 276
 RDMA_ARGUMENTS, RDMA_DESTINATION, RDMA_MAP, RDMA_STATUS = 1, 2, 3, 4
 FETCH_ADD, COMPARE_SWAP, MASKED_FETCH_ADD, MASKED_COMPARE_SWAP = 6, 7, 8, 9
 FLAG_WRITE, FLAG_NOTIFY = 0x01, 0x20
+
+
+def unloading_waits() -> bool:
+    """Whether unloading waits until connections have ended; else the kernel crashes (Documentation/ulps.rst).
+
+    It waits for one workqueue. Kernels that give each connection its own have another name for those.
+    """
+    file = rdma.run("modinfo", "-n", "rds").strip()
+    with lzma.open(file) if file.endswith(".xz") else open(file, "rb") as module:
+        return b"krds_cp_wq" not in module.read()
 
 
 class Memory:

@@ -211,6 +211,8 @@ class Rds(Unloading):
                 "--time-limit", rds.PATIENCE)
 
     def test_every_unload_order_survived(self) -> None:
+        if not rds.unloading_waits():
+            self.skipTest("RDS of this kernel does not wait for the end of its connections")
         # The connection stays when the programs that have used it have ended.
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order):
