@@ -21,15 +21,16 @@
 #define RETRIES_MAX		7
 #define PSN_MASK		GENMASK(23, 0)
 
-/*
- * The device has no FLUSH operation, so these access flags have no effect. User space with a
- * newer rdma-core sets them on any kernel; the numbers are those of enum ib_uverbs_access_flags.
- */
+/* User space with a newer rdma-core sets these on any kernel, by enum ib_uverbs_access_flags. */
 #ifdef CXIB_LACKS_FLUSH
-#define FLUSH_ACCESS		(BIT(8) | BIT(9))
-#else
-#define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+enum {
+	IB_ACCESS_FLUSH_GLOBAL = BIT(8),
+	IB_ACCESS_FLUSH_PERSISTENT = BIT(9),
+};
 #endif
+
+/* The device has no FLUSH operation, so these access flags have no effect. */
+#define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 /* User space passes the access flags of its MRs; flags for MRs only have no effect. */
 #define MR_ACCESS		(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
