@@ -4,7 +4,7 @@
 
 #include "failing_allocations.h"
 
-/* One in a hundred has no failures, of the operations and kernels that were seen. */
+/* A walk without failures is rare: seen once. So many in a row are no chance. */
 #define WALKS_MAX 20
 
 /* Lets allocation @number of this thread from now on fail, counted from 1. */
