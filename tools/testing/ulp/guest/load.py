@@ -15,6 +15,7 @@ import iser
 import nfs
 import nvme
 import rdma
+import rds
 import removable
 import srp
 import wire
@@ -124,6 +125,8 @@ def writes(path: str) -> Load:
 def unload() -> None:
     """Fails when something still uses the protocols' modules."""
     held = {"ib_iser"} if iser.LASTING else set()
+    if not rds.unloading_waits():
+        held |= {"rds_rdma", "rds"}
     disks.unload(*(module for module in (*CLIENT_MODULES, *TARGET_MODULES) if module not in held))
 
 

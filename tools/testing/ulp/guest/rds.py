@@ -23,7 +23,7 @@ FLAG_WRITE, FLAG_NOTIFY = 0x01, 0x20
 def unloading_waits() -> bool:
     """Whether unloading waits until connections have ended; else the kernel crashes (Documentation/ulps.rst).
 
-    It waits for one workqueue. Kernels that give each connection its own have another name for those.
+    It waits for one workqueue, and in some kernels each connection has another one, of this name.
     """
     file = rdma.run("modinfo", "-n", "rds").strip()
     with lzma.open(file) if file.endswith(".xz") else open(file, "rb") as module:
