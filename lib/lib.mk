@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The libraries for user space; included by the top Makefile. Built in the lab tree; LIBRARIES_EXEC= builds with the tools
 # of this host instead (then also give another LIBRARIES_BUILD).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
  * XRC domains as the kernel knows them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes an <infiniband/verbs.h> that has the XRC interface of 2008, too, from the one of today's rdma-core.
 
 Declarations are inserted beside places that are looked for. One that is missing, or is there more than once, ends it:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
  * QP attributes of libibverbs and of the kernel's interface, one made from the other.

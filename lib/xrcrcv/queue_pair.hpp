@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
  * QP handles of the RDMA core for XRC receive QPs, which last as long as a call of the library.

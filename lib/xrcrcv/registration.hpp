@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
  * The methods of the driver for registrations of XRC receive QPs. All return 0 or a positive errno.

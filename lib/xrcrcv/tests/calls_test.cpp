@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "fake_kernel.hpp"
 #include "xrcrcv/xrcrcv.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
  * ioctl() of a test program: what the RDMA core and the driver do for the library, without a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <xrcrcv/xrcrcv.h>
 
 /** Each function, as a program in C calls it. */

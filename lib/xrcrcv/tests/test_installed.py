@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Installs what was built, and compiles programs with nothing but that.
 
 Arguments: CMake, the build directory, the C compiler.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tests make_2008_header.py on the header of rdma-core that its argument names."""
 
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Checks what libxrcrcv and libxrc2008 (the arguments, in this order) export, and what they need."""
 
 import re

@@ -18,6 +18,7 @@ TAG_LINES = 3
 KERNEL = "GPL-2.0-only"
 TOOL = "GPL-2.0-or-later"
 TABLE = "GPL-2.0-only OR BSD-2-Clause"
+LIBRARY = TABLE
 
 # The first pattern that matches a path decides. What is generated from the tables may carry their
 # license wherever it lies.
@@ -30,6 +31,7 @@ RULES: list[tuple[str, set[str]]] = [
     ("drivers/*", {KERNEL}),
     ("include/*", {KERNEL}),
     ("kunit/*", {KERNEL}),
+    ("lib/*", {LIBRARY}),
     ("Kbuild", {KERNEL}),
     ("Documentation/*", {TOOL, TABLE}),
     ("*", {TOOL}),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /**
  * @file
  * XRC receive QPs that belong to all processes that registered them.
