@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The end of a kernel CQ: ib_free_cq() while the device raises events. */
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -20,6 +21,8 @@
  * @num_destroyed: DESTROY_CQ commands
  * @create_result: of the scheduler's create_cq
  * @num_scheduled: CQs that the scheduler knows
+ * @num_synchronized: calls of the scheduler's synchronize
+ * @num_worked: runs of slow_work_fn() that have ended
  * @status: of DESTROY_CQ
  */
 struct fixture {
@@ -30,6 +33,8 @@ struct fixture {
 	unsigned int num_destroyed;
 	int create_result;
 	unsigned int num_scheduled;
+	unsigned int num_synchronized;
+	unsigned int num_worked;
 	u8 status;
 };
 
@@ -215,9 +220,15 @@ static void scheduler_destroy_cq(struct cxib_cq *cq)
 		fixture->num_scheduled--;
 }
 
+static void scheduler_synchronize(struct cxib_cq *cq)
+{
+	fixture_of(cq->ib.device)->num_synchronized++;
+}
+
 static const struct cxib_poll_interface scheduler = {
 	.create_cq = scheduler_create_cq,
 	.destroy_cq = scheduler_destroy_cq,
+	.synchronize = scheduler_synchronize,
 };
 
 /* Has the CQ of the fixture replaced by one that the scheduler knows. */
@@ -246,6 +257,32 @@ static void destroy_cq_calls_scheduler_once(struct kunit *test)
 	recreate_with_scheduler(test, fixture);
 	destroy_cq(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
+}
+
+/* The work of the RDMA core, whose done() handlers take a while. */
+static void slow_work_fn(struct work_struct *work)
+{
+	struct ib_cq *ib = container_of(work, struct ib_cq, work);
+
+	msleep(50);
+	WRITE_ONCE(fixture_of(ib->device)->num_worked, 1);
+}
+
+static void synchronize_cq_waits_for_core_and_scheduler(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_cq *ib = &fixture->cq->ib;
+	struct ib_wc wc;
+
+	fixture->fake->ibdev.polling = &scheduler;
+	ib->wc = &wc;
+	INIT_WORK(&ib->work, slow_work_fn);
+	queue_work(system_wq, &ib->work);
+	cxib_cq_synchronize(fixture->cq);
+	KUNIT_EXPECT_EQ(test, 1, READ_ONCE(fixture->num_worked));
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_synchronized);
+	ib->wc = NULL;
+	destroy_cq(test, fixture);
 }
 
 static void create_cq_scheduler_fails_leaves_nothing(struct kunit *test)
@@ -301,6 +338,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(free_cq_refused_turns_dma_off),
 	KUNIT_CASE(free_cq_calls_scheduler_once),
 	KUNIT_CASE(destroy_cq_calls_scheduler_once),
+	KUNIT_CASE(synchronize_cq_waits_for_core_and_scheduler),
 	KUNIT_CASE(create_cq_scheduler_fails_leaves_nothing),
 	{}
 };

@@ -588,6 +588,42 @@ static void destroy_qp_udata_of_no_request_uses_context_of_pd(struct kunit *test
 	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
 }
 
+static unsigned int num_synchronized;
+
+/* The device still has the QP: its QPN is not reused. */
+static void note_synchronize(struct cxib_cq *cq)
+{
+	struct fake_queue_pair *fake = container_of(cq, struct fake_queue_pair, cq);
+	struct fixture *fixture = fake->hca->script_context;
+
+	num_synchronized++;
+	fixture->too_early |= fixture->last_opcode != HW_CMD_2RST_QP;
+}
+
+/* ib_mad destroys its QPs while the handler of its CQ may still post to them. */
+static void destroy_mad_qp_waits_for_pollers_of_cq(struct kunit *test)
+{
+	static const struct cxib_poll_interface polling = { .synchronize = note_synchronize };
+	static const enum ib_qp_type types[] = { IB_QPT_SMI, IB_QPT_GSI, IB_QPT_UD };
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_wc wc;
+	int i;
+
+	num_synchronized = 0;
+	fixture->fake->ibdev.polling = &polling;
+	fixture->fake->cq.ib.wc = &wc;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		qp->ib.qp_type = types[i];
+		cxib_qp_set_state(qp, IB_QPS_RTS);
+		cxib_reference_init(&qp->reference);
+		KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, NULL));
+	}
+	KUNIT_EXPECT_EQ(test, 2, num_synchronized);
+	KUNIT_EXPECT_FALSE(test, fixture->too_early);
+	fixture->fake->cq.ib.wc = NULL;
+}
+
 /* The RDMA core takes away the PD, and destroys the QP without udata. */
 static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
 {
@@ -701,6 +737,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_qp_failed_late_keeps_memory),
 	KUNIT_CASE(destroy_qp_refused_at_end_of_context_keeps_memory),
 	KUNIT_CASE(destroy_qp_udata_of_no_request_uses_context_of_pd),
+	KUNIT_CASE(destroy_mad_qp_waits_for_pollers_of_cq),
 	KUNIT_CASE(destroy_qp_refused_for_xrc_tgt_of_user_is_left),
 	KUNIT_CASE(create_qp_unpublished_for_xrc_tgt_of_user_is_left),
 	KUNIT_CASE(destroy_srq_refused_at_end_of_context_keeps_memory),

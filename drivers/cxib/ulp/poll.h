@@ -144,6 +144,7 @@ struct cxib_poll_statistics {
  * @completed: number of completions since the CQ was armed
  * @queued_at: local_clock() when the CQ was queued
  * @statistics: written by the owner of the CQ, read at any time
+ * @batch: odd while done() handlers may be running; written by the owner of the CQ
  * @done_task: task in which done() handlers run; NULL: none. A softirq runs in any task.
  * @thread: its own thread
  * @work: its work item
@@ -166,6 +167,7 @@ struct cxib_poll_cq {
 	unsigned int completed;
 	u64 queued_at;
 	struct cxib_poll_statistics statistics;
+	u32 batch;
 	struct task_struct *done_task;
 	struct cxib_poll_thread thread;
 	struct cxib_poll_work work;
@@ -209,6 +211,7 @@ void cxib_poll_runner_init(struct cxib_poll_runner *runner,
 void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us);
 void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
+void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll);
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
 bool cxib_poll_runner_repay(struct cxib_poll_runner *runner);
 bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);

@@ -354,6 +354,12 @@ static void destroy_cq(struct cxib_cq *cq)
 	kfree(poll);
 }
 
+static void synchronize_cq(struct cxib_cq *cq)
+{
+	if (cq->poll)
+		cxib_poll_runner_synchronize(cq->poll);
+}
+
 /* Called in the interrupt, which has taken the claim. */
 static bool queue_cq(struct cxib_cq *cq)
 {
@@ -420,6 +426,7 @@ const struct cxib_poll_interface cxib_poll_interface = {
 	.stop = stop,
 	.create_cq = create_cq,
 	.destroy_cq = destroy_cq,
+	.synchronize = synchronize_cq,
 	.fill_res_cq = fill_res_cq,
 	.queue = queue_cq,
 };

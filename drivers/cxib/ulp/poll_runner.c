@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runners of the polling contexts: queue CQs, and poll one at a time for its share of the time. */
+#include <linux/delay.h>
 #include <linux/dim.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -22,7 +23,10 @@ static int poll_batch(struct cxib_poll_state *state, int budget)
 	int completed;
 
 	WRITE_ONCE(poll->done_task, current);
+	WRITE_ONCE(poll->batch, poll->batch + 1);
 	completed = ib_process_cq_direct(&poll->cq->ib, budget);
+	/* Pairs with cxib_poll_runner_synchronize(). */
+	smp_store_release(&poll->batch, poll->batch + 1);
 	WRITE_ONCE(poll->done_task, NULL);
 	if (completed)
 		poll->linger_until = 0;
@@ -189,6 +193,23 @@ void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
 	}
 	if (is_linked)
 		cxib_reference_put(&poll->reference);
+}
+
+/**
+ * cxib_poll_runner_synchronize() - wait for the done() handlers of a CQ that are running
+ * @poll: CQ; its done() handlers do not call this
+ *
+ * The lock of the CQ orders the beginning of a batch and what the caller did before: a batch that
+ * this does not see takes its CQEs after the caller has cleaned the ring.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
+{
+	u32 batch = smp_load_acquire(&poll->batch);
+
+	while (batch & 1 && smp_load_acquire(&poll->batch) == batch)
+		msleep(1);
 }
 
 /* The next event kicks an idle runner. */

@@ -174,6 +174,8 @@ struct cxib_user_interface {
  *	it NULL. Process context, may sleep.
  * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
  *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
+ * @synchronize: waits until the done() handlers of the scheduler that run for a CQ have returned;
+ *	the caller keeps the CQ. Process context, may sleep.
  * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
  *	Returns 0 or -EMSGSIZE.
  * @queue: called in place of comp_handler for a CQ with is_scheduled whose claim was taken.
@@ -185,6 +187,7 @@ struct cxib_poll_interface {
 	void (*stop)(struct cxib_ibdev *ibdev);
 	int (*create_cq)(struct cxib_cq *cq);
 	void (*destroy_cq)(struct cxib_cq *cq);
+	void (*synchronize)(struct cxib_cq *cq);
 	int (*fill_res_cq)(struct sk_buff *message, struct cxib_cq *cq);
 	bool (*queue)(struct cxib_cq *cq);
 };

@@ -10,11 +10,13 @@ import platform
 import re
 import struct
 import subprocess
+import threading
 import unittest
 
 import failing_allocations
 import guest
-from control import until
+from control import control, until
+from guest import MELLANOX, find_devices
 from recovering import RecoveryTest, trouble
 
 DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
@@ -164,6 +166,46 @@ class PollingContexts(PollingTest):
         self.assertEqual(guest.bind_error(self.hca), "")
         self.assertEqual(self.values(), DEFAULTS)
         self.await_threads([])
+
+
+class Mads(PollingTest):
+    """MADs arrive while the HCA is unbound, and the device takes its time over each, so that a handler is always running."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(control, "faults", "clear")
+        self.ends = threading.Event()
+        self.addCleanup(self.ends.set)
+
+    def ask(self) -> None:
+        """The first HCA asks the second one, which does not answer once it is unbound."""
+        lid = next(self.hca.glob("infiniband/*/ports/1/lid")).read_text().strip()
+        asker = next(find_devices(MELLANOX)[0].glob("infiniband/*")).name
+        while not self.ends.is_set():
+            subprocess.run(["smpquery", "--timeout", "3000", "-C", asker, "nodeinfo", str(int(lid, 16))], check=False,
+                           capture_output=True)
+
+    def unbind_amid_mads(self) -> None:
+        trouble("fault", "command MAD_IFC delay=250ms")
+        self.ends.clear()
+        askers = [threading.Thread(target=self.ask) for _ in range(4)]
+        for asker in askers:
+            asker.start()
+        before = sum(turns for _, turns in self.cqs())
+        until(lambda: sum(turns for _, turns in self.cqs()) > before + 4, "MADs arrive")
+        guest.unbind(self.hca)
+        self.ends.set()
+        for asker in askers:
+            asker.join()
+
+    def test_unbinding_waits_for_mad_handlers_in_each_context(self) -> None:
+        for context in ("workqueue", "unbound", "thread"):
+            with self.subTest(context=context):
+                self.set_all({"cq_process_context": context})
+                self.unbind_amid_mads()
+                control("faults", "clear")
+                self.assertEqual(guest.bind_error(self.hca), "")
+                until(self.is_active, "the port is active again")
 
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")

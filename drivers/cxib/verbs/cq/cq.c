@@ -301,6 +301,35 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq_kernel);
 
+static bool cq_has_work(const struct cxib_cq *cq)
+{
+	return cq->ib.poll_ctx == IB_POLL_WORKQUEUE ||
+	       cq->ib.poll_ctx == IB_POLL_UNBOUND_WORKQUEUE;
+}
+
+/**
+ * cxib_cq_synchronize() - wait for the done() handlers of a CQ that are running
+ * @cq: kernel CQ; not one that the RDMA core polls in a softirq
+ *
+ * A handler that begins after this call gets a CQE that is in the ring now or later. An event may
+ * let the scheduler poll a CQ that the RDMA core has polled before, so this waits for both. A
+ * done() handler of the CQ must not call it.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_cq_synchronize(struct cxib_cq *cq)
+{
+	const struct cxib_poll_interface *polling = to_ibdev(cq->ib.device)->polling;
+
+	if (!cxib_cq_is_core_polled(cq))
+		return;
+	if (cq_has_work(cq))
+		flush_work(&cq->ib.work);
+	if (polling)
+		polling->synchronize(cq);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_synchronize);
+
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);

@@ -105,6 +105,7 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 int cxib_pre_destroy_cq(struct ib_cq *ib);
 int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds);
+void cxib_cq_synchronize(struct cxib_cq *cq);
 void cxib_completion_event(void *context, u32 cqn);
 void cxib_flush_cqs(struct work_struct *work);
 void cxib_flush_mads(struct work_struct *work);

@@ -671,10 +671,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_clean);
  */
 static void await_mad_handler(const struct cxib_qp *qp)
 {
-	struct ib_cq *cq = qp->ib.recv_cq;
-
-	if (cxib_qp_is_special(qp) && cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
-		flush_work(&cq->work);
+	if (cxib_qp_is_special(qp))
+		cxib_cq_synchronize(cxib_recv_cq(qp));
 }
 
 /* No event and no CQE of the QP is processed any more. */
