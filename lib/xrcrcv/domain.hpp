@@ -17,15 +17,11 @@ struct Domain {
 };
 
 /**
- * Reads the handle out of an XRC domain of libibverbs. Its offset is not public, so the value is
- * used only if the kernel has an XRC domain of that handle in this context.
+ * Reads the handle out of an XRC domain of libibverbs. Its offset is not public. The kernel checks
+ * the handle: each method refuses one that is not that of an XRC domain of the context.
  *
- * @return 0; EINVAL: @p xrcd is not an XRC domain of its context; ENOTSUP: libibverbs has stored no
- *         handle where it is known to; ENOMEM; an errno of the kernel
+ * @return 0; ENOTSUP: libibverbs has stored no handle where it is known to
  */
 [[nodiscard]] int read_handle(const ibv_xrcd& xrcd, std::uint32_t& handle);
-
-/** Checks that a driver has registrations. ENOSYS: it has none; EIO: the device is gone. */
-[[nodiscard]] int check_registrations(const ibv_context& context);
 
 } // namespace xrcrcv

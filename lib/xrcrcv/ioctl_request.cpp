@@ -16,7 +16,10 @@ IoctlRequest::IoctlRequest(std::uint16_t object, std::uint16_t method) {
 }
 
 void IoctlRequest::add(std::uint16_t id, std::size_t length, std::uint64_t data) {
-    ib_uverbs_attr& attribute = message_.attributes.at(message_.header.num_attrs++);
+    // std::array::at() would need libstdc++.
+    if (message_.header.num_attrs == max_attributes)
+        __builtin_trap();
+    ib_uverbs_attr& attribute = message_.attributes[message_.header.num_attrs++];
 
     attribute.attr_id = id;
     attribute.len = static_cast<std::uint16_t>(length);

@@ -3,6 +3,8 @@
 
 #include "ioctl_request.hpp"
 
+#include <cerrno>
+#include <limits>
 #include <rdma/cxib_user_ioctl_cmds.h>
 
 namespace xrcrcv {
@@ -17,13 +19,52 @@ IoctlRequest request_of(std::uint16_t method, const Domain& domain, const std::u
     return request;
 }
 
-} // namespace
+/** A handle of no object: the kernel counts them up from 0, and runs out of memory before this. */
+constexpr std::uint32_t no_handle = std::numeric_limits<std::uint32_t>::max();
 
-int find_registration(const Domain& domain, std::uint32_t qpn, std::uint32_t& registration) {
+int find(const Domain& domain, std::uint32_t qpn, std::uint32_t& registration) {
     IoctlRequest request = request_of(CXIB_METHOD_XRC_REGISTRATION_FIND, domain, qpn);
 
     request.add_output(CXIB_ATTR_XRC_REGISTRATION_RESP_HANDLE, writable_bytes_of(registration));
     return request.execute(domain.context);
+}
+
+/**
+ * The error of a method. The kernel returns EPROTONOSUPPORT for methods that the driver does not
+ * have, and EINVAL for all requests if the driver has not the user space interface of mlx5_ib.
+ */
+int error_of_method(const ibv_context& context, int error) {
+    switch (error) {
+    case EPROTONOSUPPORT:
+        return ENOSYS;
+    case EINVAL:
+        if (const int missing = check_methods(context))
+            return missing;
+        return EINVAL;
+    default:
+        return error;
+    }
+}
+
+} // namespace
+
+int check_methods(const ibv_context& context) {
+    std::uint32_t registration = 0;
+
+    // ENOENT concerns the handle of the XRC domain.
+    switch (const int error = find({context, no_handle}, 0, registration)) {
+    case ENOENT:
+        return 0;
+    case EPROTONOSUPPORT:
+    case EINVAL:
+        return ENOSYS;
+    default:
+        return error;
+    }
+}
+
+int find_registration(const Domain& domain, std::uint32_t qpn, std::uint32_t& registration) {
+    return error_of_method(domain.context, find(domain, qpn, registration));
 }
 
 int create_registration(const Domain& domain, std::uint32_t qpn) {
@@ -32,7 +73,7 @@ int create_registration(const Domain& domain, std::uint32_t qpn) {
     // The kernel returns the handle here; find_registration() returns it to later callers.
     request.add_handle(CXIB_ATTR_XRC_REGISTRATION_HANDLE, 0);
     request.add_fd(CXIB_ATTR_XRC_REGISTRATION_EVENTS, domain.context.async_fd);
-    return request.execute(domain.context);
+    return error_of_method(domain.context, request.execute(domain.context));
 }
 
 int destroy_registration(const Domain& domain, std::uint32_t qpn, std::uint32_t registration) {

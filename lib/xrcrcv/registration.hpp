@@ -2,6 +2,8 @@
 /**
  * @file
  * The methods of the driver for registrations of XRC receive QPs. All return 0 or a positive errno.
+ * Common errors: ENOSYS: the driver has no such methods; ENOTSUP: the kernel lacks what they need;
+ * EBUSY: the XRC domain is being closed; EINVAL: the handle is not one of an XRC domain; EIO.
  */
 #pragma once
 
@@ -11,14 +13,20 @@
 
 namespace xrcrcv {
 
-/** Finds the registration of a QP in this context. ENOENT: there is none. */
+/** Checks that the driver of an open device has the methods. ENOSYS: it does not; EIO. */
+[[nodiscard]] int check_methods(const ibv_context& context);
+
+/** Finds the registration of a QP in this context. ENOENT: there is none, or no XRC domain. */
 [[nodiscard]] int find_registration(const Domain& domain, std::uint32_t qpn,
                                     std::uint32_t& registration);
 
-/** Registers a QP. EEXIST: this context has registered it. */
+/** Registers a QP. EEXIST: this context has registered it; EINVAL: no such QP. */
 [[nodiscard]] int create_registration(const Domain& domain, std::uint32_t qpn);
 
-/** Destroys a registration, provided that it is still one of that QP and XRC domain. */
+/**
+ * Destroys a registration. EINVAL: it is not one of that QP and XRC domain; ENOENT, EBUSY: it is
+ * being created or destroyed.
+ */
 [[nodiscard]] int destroy_registration(const Domain& domain, std::uint32_t qpn,
                                        std::uint32_t registration);
 

@@ -6,6 +6,7 @@
 #include "registration.hpp"
 
 #include <cerrno>
+#include <ctime>
 #include <rdma/cxib_user_ioctl_cmds.h>
 
 static_assert(XRCRCV_EVENT_FLAG == CXIB_XRC_QP_EVENT_FLAG);
@@ -14,9 +15,12 @@ namespace xrcrcv {
 
 namespace {
 
+/** The number of no XRC receive QP: that of QP0. */
+constexpr std::uint32_t no_qpn = 0;
+
 /** Sets errno to an error, which becomes the result; 0 leaves errno as it is. */
 int result_of(int error) {
-    // The XRC domain was closed after its handle was read.
+    // There is no registration, or no XRC domain of that handle.
     if (error == ENOENT)
         error = EINVAL;
     if (error != 0)
@@ -24,18 +28,28 @@ int result_of(int error) {
     return error;
 }
 
-/** Calls @p function with the XRC domain in the kernel, if the device has registrations. */
+/** Calls @p function with the XRC domain in the kernel. */
 template <typename Function>
 int with_domain(const ibv_xrcd* xrcd, Function function) {
     std::uint32_t handle = 0;
 
     if (!xrcd || !xrcd->context)
         return result_of(EINVAL);
-    if (const int error = check_registrations(*xrcd->context))
-        return result_of(error);
     if (const int error = read_handle(*xrcd, handle))
         return result_of(error);
     return result_of(function(Domain{*xrcd->context, handle}));
+}
+
+/**
+ * Calls @p function, which uses methods of the RDMA core, if the driver has registrations and the
+ * kernel has the XRC domain.
+ */
+template <typename Function>
+int with_registrations(const Domain& domain, std::uint32_t qpn, Function function) {
+    std::uint32_t registration = 0;
+    const int error = find_registration(domain, qpn, registration);
+
+    return error != 0 && error != ENOENT ? error : function();
 }
 
 int register_qp(const Domain& domain, std::uint32_t qpn) {
@@ -44,14 +58,29 @@ int register_qp(const Domain& domain, std::uint32_t qpn) {
     return error == EEXIST ? 0 : error;
 }
 
-int unregister_qp(const Domain& domain, std::uint32_t qpn) {
-    std::uint32_t registration = 0;
+/** Lets other threads run, also those of a lower priority. */
+void wait_for_other_thread() {
+    const timespec shortly{.tv_nsec = 50000};
 
-    if (const int error = find_registration(domain, qpn, registration))
-        return error;
-    const int error = destroy_registration(domain, qpn, registration);
-    // Another thread is unregistering it.
-    return error == EBUSY ? EINVAL : error;
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &shortly, nullptr);
+}
+
+/**
+ * The handle is not there yet (ENOENT) while the REGISTER of another thread has made the
+ * registration but not returned. It is in use (EBUSY) while another thread destroys the
+ * registration, or compares it with a QP whose former registration had the handle. So only FIND
+ * tells that there is no registration.
+ */
+int unregister_qp(const Domain& domain, std::uint32_t qpn) {
+    for (;; wait_for_other_thread()) {
+        std::uint32_t registration = 0;
+
+        if (const int error = find_registration(domain, qpn, registration))
+            return error;
+        const int error = destroy_registration(domain, qpn, registration);
+        if (error != ENOENT && error != EBUSY)
+            return error;
+    }
 }
 
 int create_qp(const Domain& domain, std::uint32_t& qpn) {
@@ -59,7 +88,8 @@ int create_qp(const Domain& domain, std::uint32_t& qpn) {
 
     if (const int error = qp.create())
         return error;
-    if (const int error = create_registration(domain, qp.number()))
+    // Another thread may have registered it already, because it knows the number of a former QP.
+    if (const int error = register_qp(domain, qp.number()))
         return error;
     // From here on the registration alone keeps the QP. An open handle would repeat its events.
     if (const int error = qp.close()) {
@@ -77,14 +107,16 @@ int create_qp(const Domain& domain, std::uint32_t& qpn) {
 extern "C" {
 
 [[gnu::visibility("default")]] int xrcrcv_supported(ibv_context* context) {
-    return context && xrcrcv::check_registrations(*context) == 0 ? 1 : 0;
+    return context && xrcrcv::check_methods(*context) == 0 ? 1 : 0;
 }
 
 [[gnu::visibility("default")]] int xrcrcv_create(ibv_xrcd* xrcd, std::uint32_t* qpn) {
     if (!qpn)
         return xrcrcv::result_of(EINVAL);
-    return xrcrcv::with_domain(
-        xrcd, [&](const xrcrcv::Domain& domain) { return xrcrcv::create_qp(domain, *qpn); });
+    return xrcrcv::with_domain(xrcd, [&](const xrcrcv::Domain& domain) {
+        return xrcrcv::with_registrations(domain, xrcrcv::no_qpn,
+                                          [&] { return xrcrcv::create_qp(domain, *qpn); });
+    });
 }
 
 [[gnu::visibility("default")]] int xrcrcv_modify(ibv_xrcd* xrcd, std::uint32_t qpn,
@@ -92,10 +124,12 @@ extern "C" {
     if (!attr)
         return xrcrcv::result_of(EINVAL);
     return xrcrcv::with_domain(xrcd, [&](const xrcrcv::Domain& domain) {
-        xrcrcv::QueuePair qp(domain);
-        const int error = qp.open(qpn);
+        return xrcrcv::with_registrations(domain, qpn, [&] {
+            xrcrcv::QueuePair qp(domain);
+            const int error = qp.open(qpn);
 
-        return error ? error : qp.modify(*attr, attr_mask);
+            return error ? error : qp.modify(*attr, attr_mask);
+        });
     });
 }
 
@@ -105,10 +139,12 @@ extern "C" {
     if (!attr || !init_attr)
         return xrcrcv::result_of(EINVAL);
     return xrcrcv::with_domain(xrcd, [&](const xrcrcv::Domain& domain) {
-        xrcrcv::QueuePair qp(domain);
-        const int error = qp.open(qpn);
+        return xrcrcv::with_registrations(domain, qpn, [&] {
+            xrcrcv::QueuePair qp(domain);
+            const int error = qp.open(qpn);
 
-        return error ? error : qp.query(*attr, *init_attr);
+            return error ? error : qp.query(*attr, *init_attr);
+        });
     });
 }
 

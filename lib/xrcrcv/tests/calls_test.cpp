@@ -107,9 +107,14 @@ TEST_F(Calls, SupportQueryKeepsErrno) {
 TEST_F(Calls, UnknownDomainRefused) {
     const std::uint32_t qpn = created();
 
+    // The handle is free, or that of another object.
     kernel_.domains = {domain_handle + 1};
     with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EINVAL, call); });
-    EXPECT_THAT(kernel_.requests, IsEmpty());
+    kernel_.other_handles = {domain_handle};
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EINVAL, call); });
+    EXPECT_THAT(kernel_.qps, SizeIs(1));
+    EXPECT_THAT(kernel_.registrations, SizeIs(1));
+    EXPECT_THAT(kernel_.open_handles, IsEmpty());
 }
 
 TEST_F(Calls, DomainWithoutStoredHandleRefused) {
@@ -121,26 +126,11 @@ TEST_F(Calls, DomainWithoutStoredHandleRefused) {
     EXPECT_THAT(kernel_.requests, IsEmpty());
 }
 
-TEST_F(Calls, DomainBehindManyOthersFound) {
-    // The first list that the kernel is asked for has 64 places, the second one 256.
-    for (std::uint32_t handle = 100; handle < 500; ++handle)
-        kernel_.domains.insert(handle);
-    FakeDomain last(kernel_, 1000);
-    std::uint32_t qpn = 0;
-
-    EXPECT_EQ(xrcrcv_create(last.get(), &qpn), 0);
-}
-
-TEST_F(Calls, FailedDomainListReturnsError) {
-    kernel_.failures["list"] = EIO;
-    with_each_call(domain_.get(), 1, [](auto call) { expect_error(EIO, call); });
-}
-
 TEST_F(Calls, CreateLeavesRegistrationWithoutHandle) {
     std::uint32_t qpn = 0;
 
     EXPECT_EQ(xrcrcv_create(domain_.get(), &qpn), 0);
-    EXPECT_THAT(kernel_.requests, ElementsAre("create", "register", "destroy"));
+    EXPECT_THAT(kernel_.requests, ElementsAre("find", "create", "register", "destroy"));
     EXPECT_EQ(kernel_.qps.at(qpn), domain_handle);
     EXPECT_THAT(kernel_.registrations, SizeIs(1));
     EXPECT_EQ(kernel_.registrations.begin()->second, qpn);
@@ -162,11 +152,20 @@ TEST_F(Calls, FailedCreateLeavesNothing) {
     EXPECT_EQ(qpn, free_number);
 }
 
-TEST_F(Calls, MissingEventHandlersReturnNotSupported) {
+TEST_F(Calls, CreateRegisteredByOtherThreadSucceeds) {
     std::uint32_t qpn = 0;
 
-    kernel_.failures["register"] = EOPNOTSUPP;
-    expect_error(EOPNOTSUPP, [&] { return xrcrcv_create(domain_.get(), &qpn); });
+    kernel_.failures["register"] = EEXIST;
+    EXPECT_EQ(xrcrcv_create(domain_.get(), &qpn), 0);
+    EXPECT_THAT(kernel_.open_handles, IsEmpty());
+}
+
+TEST_F(Calls, MissingKernelFieldsReturnNotSupported) {
+    const std::uint32_t qpn = created();
+
+    kernel_.failures = {{"find", EOPNOTSUPP}, {"register", EOPNOTSUPP}};
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOTSUP, call); });
+    EXPECT_EQ(xrcrcv_supported(domain_.context()), 1);
 }
 
 TEST_F(Calls, RegisterTwiceSucceeds) {
@@ -197,9 +196,22 @@ TEST_F(Calls, UnregisterEndsRegistration) {
 TEST_F(Calls, UnregisterOvertakenByThreadRefused) {
     const std::uint32_t qpn = created();
 
+    // The other thread has destroyed the registration before FIND is repeated.
     for (const int error : {ENOENT, EBUSY}) {
-        kernel_.failures["unregister"] = error;
+        kernel_.first_failures = {{"unregister", error}};
+        kernel_.on_failure = [&] { kernel_.registrations.clear(); };
         expect_error(EINVAL, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
+    }
+}
+
+TEST_F(Calls, UnregisterWaitsForRegisteringThread) {
+    for (const int error : {ENOENT, EBUSY}) {
+        const std::uint32_t qpn = created();
+
+        kernel_.first_failures = {{"unregister", error}};
+        EXPECT_EQ(xrcrcv_unregister(domain_.get(), qpn), 0);
+        EXPECT_THAT(kernel_.requests, ElementsAre("find", "unregister", "find", "unregister"));
+        EXPECT_THAT(kernel_.registrations, IsEmpty());
     }
 }
 
@@ -207,8 +219,7 @@ TEST_F(Calls, ClosingDomainReturnsBusy) {
     const std::uint32_t qpn = created();
 
     kernel_.failures = {{"find", EBUSY}, {"register", EBUSY}};
-    expect_error(EBUSY, [&] { return xrcrcv_register(domain_.get(), qpn); });
-    expect_error(EBUSY, [&] { return xrcrcv_unregister(domain_.get(), qpn); });
+    with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EBUSY, call); });
 }
 
 TEST_F(Calls, UnknownQpnRefused) {
@@ -233,9 +244,9 @@ TEST_F(Calls, ModifyAndQueryAlwaysCloseHandle) {
     expect_error(EINVAL, [&] { return xrcrcv_modify(domain_.get(), qpn, &attr, IBV_QP_STATE); });
     expect_error(ENOMEM, [&] { return xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr); });
     EXPECT_THAT(kernel_.open_handles, IsEmpty());
-    EXPECT_THAT(kernel_.requests,
-                ElementsAre("open", "modify", "destroy", "open", "query", "destroy", "open",
-                            "modify", "destroy", "open", "query", "destroy"));
+    EXPECT_THAT(kernel_.requests, ElementsAre("find", "open", "modify", "destroy", "find", "open",
+                                              "query", "destroy", "find", "open", "modify",
+                                              "destroy", "find", "open", "query", "destroy"));
 }
 
 TEST_F(Calls, FailedQueryChangesNothing) {

@@ -108,32 +108,33 @@ int FakeKernel::dispatch(Call& call) {
 }
 
 int FakeKernel::device(Call& call) {
-    if (call.header.method_id == UVERBS_METHOD_INFO_HANDLES)
-        return list_handles(call);
     if (call.header.method_id != UVERBS_METHOD_INVOKE_WRITE)
         return EPROTONOSUPPORT;
     if (call.find(UVERBS_ATTR_WRITE_CMD)->len != sizeof(std::uint64_t))
         return EINVAL;
-    const char* name = name_of(call.value(UVERBS_ATTR_WRITE_CMD));
-    requests.emplace_back(name);
-    return failures.contains(name) ? failures[name] : write_command(call);
+    const int error = failure(name_of(call.value(UVERBS_ATTR_WRITE_CMD)));
+
+    return error ? error : write_command(call);
 }
 
-int FakeKernel::list_handles(Call& call) {
-    if (failures.contains("list"))
-        return failures["list"];
-    if (call.value(UVERBS_ATTR_INFO_OBJECT_ID) != UVERBS_OBJECT_XRCD ||
-        call.find(UVERBS_ATTR_INFO_TOTAL_HANDLES)->len != sizeof(std::uint32_t))
-        return EINVAL;
-    const std::size_t room = call.find(UVERBS_ATTR_INFO_HANDLES_LIST)->len / sizeof(std::uint32_t);
-    std::uint32_t written = 0;
-    for (const std::uint32_t handle : domains) {
-        if (written == room)
-            break;
-        static_cast<std::uint32_t*>(call.memory(UVERBS_ATTR_INFO_HANDLES_LIST))[written++] = handle;
+/** The errno that a request of this name fails with. */
+int FakeKernel::failure(const std::string& name) {
+    requests.push_back(name);
+    if (const auto first = first_failures.extract(name)) {
+        on_failure();
+        return first.mapped();
     }
-    std::memcpy(call.memory(UVERBS_ATTR_INFO_TOTAL_HANDLES), &written, sizeof(written));
-    return 0;
+    return failures.contains(name) ? failures[name] : 0;
+}
+
+/** As the RDMA core looks up the attribute of a method. */
+int FakeKernel::check_domain(std::uint64_t handle) const {
+    if (handle >> 32)
+        return ENOENT;
+    const auto number = static_cast<std::uint32_t>(handle);
+    if (other_handles.contains(number))
+        return EINVAL;
+    return domains.contains(number) ? 0 : ENOENT;
 }
 
 int FakeKernel::write_command(Call& call) {
@@ -167,7 +168,7 @@ int FakeKernel::create_qp(Call& call) {
     ib_uverbs_create_qp request{};
 
     if (!call.read(request) || request.qp_type != IB_UVERBS_QPT_XRC_TGT ||
-        !domains.contains(request.pd_handle))
+        check_domain(request.pd_handle))
         return EINVAL;
     user_handle = request.user_handle;
     const std::uint32_t qpn = 0x100 + next_++;
@@ -179,7 +180,8 @@ int FakeKernel::open_qp(Call& call) {
     ib_uverbs_open_qp request{};
 
     if (!call.read(request) || request.qp_type != IB_UVERBS_QPT_XRC_TGT ||
-        !qps.contains(request.qpn) || qps[request.qpn] != request.pd_handle)
+        check_domain(request.pd_handle) || !qps.contains(request.qpn) ||
+        qps[request.qpn] != request.pd_handle)
         return EINVAL;
     user_handle = request.user_handle;
     return add_handle(call, request.qpn);
@@ -199,8 +201,8 @@ int FakeKernel::registration(Call& call) {
 
     if (call.find(CXIB_ATTR_XRC_REGISTRATION_QPN)->len != sizeof(qpn))
         return EINVAL;
-    if (!domains.contains(static_cast<std::uint32_t>(domain)) || domain >> 32)
-        return ENOENT;
+    if (const int error = check_domain(domain))
+        return error;
     switch (call.header.method_id) {
     case CXIB_METHOD_XRC_REGISTRATION_REGISTER:
         return register_qp(call, qpn);
@@ -211,9 +213,8 @@ int FakeKernel::registration(Call& call) {
     default:
         return EPROTONOSUPPORT;
     }
-    requests.emplace_back("find");
-    if (failures.contains("find"))
-        return failures["find"];
+    if (const int error = failure("find"))
+        return error;
     for (const auto& [handle, number] : registrations) {
         if (number == qpn) {
             std::memcpy(call.memory(CXIB_ATTR_XRC_REGISTRATION_RESP_HANDLE), &handle,
@@ -225,9 +226,8 @@ int FakeKernel::registration(Call& call) {
 }
 
 int FakeKernel::register_qp(Call& call, std::uint32_t qpn) {
-    requests.emplace_back("register");
-    if (failures.contains("register"))
-        return failures["register"];
+    if (const int error = failure("register"))
+        return error;
     if (!qps.contains(qpn))
         return EINVAL;
     for (const auto& [handle, number] : registrations) {
@@ -243,9 +243,8 @@ int FakeKernel::register_qp(Call& call, std::uint32_t qpn) {
 int FakeKernel::unregister_qp(Call& call, std::uint32_t qpn) {
     const auto handle = static_cast<std::uint32_t>(call.value(CXIB_ATTR_XRC_REGISTRATION_HANDLE));
 
-    requests.emplace_back("unregister");
-    if (failures.contains("unregister"))
-        return failures["unregister"];
+    if (const int error = failure("unregister"))
+        return error;
     if (!registrations.contains(handle))
         return ENOENT;
     if (registrations[handle] != qpn)

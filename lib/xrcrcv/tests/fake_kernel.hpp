@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <infiniband/verbs.h>
 #include <map>
 #include <rdma/ib_user_verbs.h>
@@ -48,7 +49,13 @@ public:
     std::map<std::uint32_t, std::uint32_t> registrations;
     /** Requests that fail instead, by name, with their errno. */
     std::map<std::string, int> failures;
-    /** Names of the requests that arrived, but for the look-ups before each call. */
+    /** Requests that fail the first time, by name, with their errno. */
+    std::map<std::string, int> first_failures;
+    /** Called when one of these fails. */
+    std::function<void()> on_failure = [] {};
+    /** Handles of objects that are no XRC domains. */
+    std::set<std::uint32_t> other_handles;
+    /** Names of the requests that arrived with the handle of an XRC domain. */
     std::vector<std::string> requests;
     /** File descriptor of events of the last registration. */
     int registered_events_fd = -1;
@@ -71,7 +78,8 @@ private:
     int device(Call& call);
     int write_command(Call& call);
     int registration(Call& call);
-    int list_handles(Call& call);
+    int failure(const std::string& name);
+    int check_domain(std::uint64_t handle) const;
     int add_handle(Call& call, std::uint32_t qpn);
     int create_qp(Call& call);
     int open_qp(Call& call);

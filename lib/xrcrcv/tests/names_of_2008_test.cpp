@@ -69,8 +69,9 @@ TEST_F(NamesOf2008, CallsHaveOwnEffects) {
     EXPECT_EQ(init_attr.xrc_domain, domain_.get());
     EXPECT_EQ(ibv_reg_xrc_rcv_qp(domain_.get(), qpn), 0);
     EXPECT_EQ(ibv_unreg_xrc_rcv_qp(domain_.get(), qpn), 0);
-    EXPECT_THAT(kernel_.requests, ElementsAre("open", "modify", "destroy", "open", "query",
-                                              "destroy", "register", "find", "unregister"));
+    EXPECT_THAT(kernel_.requests,
+                ElementsAre("find", "open", "modify", "destroy", "find", "open", "query", "destroy",
+                            "register", "find", "unregister"));
     EXPECT_THAT(kernel_.registrations, IsEmpty());
 }
 

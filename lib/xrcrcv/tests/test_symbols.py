@@ -31,9 +31,14 @@ def exported(library: str) -> set[str]:
     return {line.split()[2] for line in output.splitlines() if line.split()[1] != "A"}
 
 
-def soname(library: str) -> str:
+def dynamic_entries(library: str, tag: str) -> list[str]:
     output = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
-    return re.search(r"\(SONAME\).*\[(.*)\]", output)[1]
+    return re.findall(rf"\({tag}\).*\[(.*)\]", output)
+
+
+def needed(library: str) -> set[str]:
+    """The libraries that it needs, without the sanitizers'."""
+    return {name for name in dynamic_entries(library, "NEEDED") if not re.match("lib[a-z]*san", name)}
 
 
 class Symbols(unittest.TestCase):
@@ -47,7 +52,11 @@ class Symbols(unittest.TestCase):
         self.assertEqual(exported(XRC2008), NAMES_OF_2008)
 
     def test_sonames_have_interface_version(self) -> None:
-        self.assertEqual((soname(XRCRCV), soname(XRC2008)), ("libxrcrcv.so.1", "libxrc2008.so.1"))
+        self.assertEqual(dynamic_entries(XRCRCV, "SONAME") + dynamic_entries(XRC2008, "SONAME"), ["libxrcrcv.so.1", "libxrc2008.so.1"])
+
+    def test_programs_in_c_need_no_cpp_library(self) -> None:
+        self.assertLessEqual(needed(XRCRCV), {"libibverbs.so.1", "libc.so.6"})
+        self.assertEqual(needed(XRC2008), {"libxrcrcv.so.1", "libibverbs.so.1", "libc.so.6"})
 
 
 if __name__ == "__main__":
