@@ -102,7 +102,8 @@ static inline struct ibv_qp *ibv_create_qp_2008(struct ibv_pd *pd, struct ibv_qp
 	init_attr->srq = srq;
 	return qp;
 }
-#define ibv_create_qp(pd, init_attr) ibv_create_qp_2008(pd, init_attr)
+/* Without parameters, so that its address is that of this function, and members of this name have one name everywhere. */
+#define ibv_create_qp ibv_create_qp_2008
 """
 
 # The last lines of the header: the end of extern "C", and of what keeps it from being read twice.

@@ -9,6 +9,19 @@ struct of_a_program {
 	uint32_t xrc_domain;
 };
 
+/** A table of verbs, such as programs have that look them up by dlsym(). */
+struct verbs_of_a_program {
+	struct ibv_qp *(*ibv_create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
+};
+
+/** The function's address is that of what a call calls: the one that leaves the SRQ out. */
+struct ibv_qp *create_by_member(const struct verbs_of_a_program *verbs, struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
+
+struct ibv_qp *create_by_member(const struct verbs_of_a_program *verbs, struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
+{
+	return verbs->ibv_create_qp(pd, init_attr);
+}
+
 /** Each function and member, as a program in C uses it. */
 struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq, struct of_a_program *own);
 
@@ -34,5 +47,5 @@ struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, str
 	    ibv_reg_xrc_rcv_qp(domain, own->xrc_qp_num) || ibv_unreg_xrc_rcv_qp(domain, own->xrc_qp_num) ||
 	    ibv_close_xrc_domain(domain))
 		return NULL;
-	return ibv_create_qp(pd, &init_attr);
+	return create_by_member(&(struct verbs_of_a_program){ .ibv_create_qp = ibv_create_qp }, pd, &init_attr);
 }

@@ -124,5 +124,33 @@ TEST(HeaderOf2008, MembersSharePlacesWithCurrentOnes) {
     EXPECT_EQ(IBV_QPT_XRC_RECV, 10);
 }
 
+/** What ibv_create_qp() of libibverbs, which this test replaces, was called with last. */
+ibv_qp_init_attr created_with;
+
+TEST(HeaderOf2008, CreateQpByAddressOrMemberDropsSrq) {
+    struct {
+        ibv_qp* (*ibv_create_qp)(ibv_pd*, ibv_qp_init_attr*);
+    } const verbs{.ibv_create_qp = &ibv_create_qp};
+    ibv_srq srq{};
+    ibv_qp_init_attr init_attr{.srq = &srq, .qp_type = IBV_QPT_XRC};
+
+    for (const auto create : {verbs.ibv_create_qp, &ibv_create_qp}) {
+        created_with.srq = &srq;
+        EXPECT_EQ(create(nullptr, &init_attr), nullptr);
+        EXPECT_EQ(created_with.srq, nullptr);
+        EXPECT_EQ(init_attr.srq, &srq);
+    }
+    init_attr.qp_type = IBV_QPT_RC;
+    EXPECT_EQ(ibv_create_qp(nullptr, &init_attr), nullptr);
+    EXPECT_EQ(created_with.srq, &srq);
+}
+
 } // namespace
 } // namespace xrcrcv::tests
+
+#undef ibv_create_qp
+
+extern "C" ibv_qp* ibv_create_qp(ibv_pd* /*pd*/, ibv_qp_init_attr* init_attr) {
+    xrcrcv::tests::created_with = *init_attr;
+    return nullptr;
+}
