@@ -25,10 +25,13 @@ enum cxib_objects {
  * @CXIB_METHOD_XRC_REGISTRATION_REGISTER: register a QP. EEXIST: the context has
  *	registered it; EINVAL: no XRC_TGT QP of that number in the XRC domain
  * @CXIB_METHOD_XRC_REGISTRATION_UNREGISTER: destroy a registration, and the QP with
- *	the last one. EINVAL: the registration is of another QP or XRC domain, and
- *	remains
+ *	its last registration or handle. EINVAL: the registration is of another QP or
+ *	XRC domain, and remains; ENOENT: there is none of that handle, or the REGISTER
+ *	that creates it has not returned; EBUSY: it is in use by another UNREGISTER
  *
- * All fail with EOPNOTSUPP if the kernel lacks what they need, and with EIO if the
+ * FIND and REGISTER fail with EOPNOTSUPP if the kernel lacks what they need, so that
+ * UNREGISTER finds no registration (ENOENT). All fail with ENOENT if there is no XRC
+ * domain of that handle, with EBUSY while it is being closed, and with EIO if the
  * device is gone. A driver without them fails with EPROTONOSUPPORT.
  */
 enum cxib_xrc_registration_methods {

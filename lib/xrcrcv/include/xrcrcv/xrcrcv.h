@@ -8,6 +8,9 @@
  * here: two contexts of a process have two registrations, a context that is inherited by fork()
  * shares one.
  *
+ * A process that has an XRC domain open may change all its QPs, and send through them into all its
+ * SRQs, those of other processes included.
+ *
  * All functions return 0 or a positive errno, and then set errno, too. They may be called by several
  * threads at a time. Common errors:
  *
@@ -16,8 +19,7 @@
  *  - ENOSYS: the driver of the device has no such QPs;
  *  - ENOTSUP: the kernel lacks what the driver needs for them, or libibverbs is one whose XRC domains
  *    this library does not know;
- *  - EBUSY: the XRC domain is being closed. xrcrcv_modify() and xrcrcv_query() return EINVAL then,
- *    xrcrcv_create() one or the other;
+ *  - EBUSY: another thread is closing the XRC domain. Depending on the moment it is EINVAL;
  *  - EIO: the device is gone;
  *  - ENOMEM, EAGAIN: no memory, or the limit of the rdma cgroup is reached.
  */
@@ -39,7 +41,7 @@ extern "C" {
  * Returns whether the driver of a device has such QPs.
  *
  * @param context an open device
- * @return 1: it has; 0: it has not, or @p context is NULL. errno is not changed.
+ * @return 1: it has; 0: it has not, the device is gone, or @p context is NULL. errno is not changed.
  */
 int xrcrcv_supported(struct ibv_context *context);
 
@@ -59,7 +61,7 @@ int xrcrcv_create(struct ibv_xrcd *xrcd, uint32_t *qpn);
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP
  * @param attr new values of those that @p attr_mask names
- * @param attr_mask bits of enum ibv_qp_attr_mask. Other bits: EOPNOTSUPP
+ * @param attr_mask bits of enum ibv_qp_attr_mask. IBV_QP_RATE_LIMIT and other bits: EOPNOTSUPP
  */
 int xrcrcv_modify(struct ibv_xrcd *xrcd, uint32_t qpn, const struct ibv_qp_attr *attr,
                   int attr_mask);
@@ -80,8 +82,8 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
  * Registers a QP for the context of @p xrcd, which gets its asynchronous events from now on.
  *
  * Registering a QP that the context has registered has no effect: one xrcrcv_unregister() ends the
- * registration. The XRC domain cannot be closed while it has registrations. They end with the
- * process.
+ * registration. The XRC domain by which a registration was made cannot be closed before it ends, at
+ * the latest with the context.
  *
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP
