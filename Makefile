@@ -23,9 +23,9 @@ endef
 export no_headers
 
 define not_built
-cxib: there is no module for kernel $(notdir $(patsubst %/build,%,$(KDIR))): what the kernel lacks, or has in another form, is named above,
-cxib: in the lines with "cxib:" or "error:". A newer cxib may know it; install.rst (in Documentation/ or
-cxib: /usr/share/doc/cxib-dkms/) lists the kernels that were tried. On this kernel adapters stay with its own driver.
+cxib: there is no module for kernel $(notdir $(patsubst %/build,%,$(KDIR))). The lines above with "cxib:" or "error:" say why: what
+cxib: the kernel lacks or has in another form, or what is wrong with the build. A newer cxib may know the kernel; install.rst (in
+cxib: Documentation/ or /usr/share/doc/cxib-dkms/) lists those that were tried. On this kernel adapters stay with its own driver.
 endef
 export not_built
 

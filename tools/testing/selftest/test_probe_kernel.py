@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What scripts/probe_kernel makes of a kernel that lacks something."""
 
+import os
 import pathlib
 import re
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 REPO = pathlib.Path(__file__).resolve().parents[3]
 LIST = """
@@ -36,8 +38,8 @@ class ProbeTest(unittest.TestCase):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
 
-    def probe(self) -> subprocess.CompletedProcess[str]:
-        command = [REPO / "scripts/probe_kernel", self.kernel, self.kernel, self.module, "--explain"]
+    def probe(self, source: str = "") -> subprocess.CompletedProcess[str]:
+        command = ["sh", REPO / "scripts/probe_kernel", source or self.kernel, self.kernel, self.module, "--explain"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_kernel_with_all_symbols_needs_nothing(self) -> None:
@@ -59,10 +61,39 @@ class ProbeTest(unittest.TestCase):
         (self.kernel / "include/guard.h").unlink()
         self.write(self.kernel, "include/generated/autoconf.h", "")
         done = self.probe()
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 77)
         self.assertIn("lacks DEFINE_GUARD, without which there is no cxib: locks; Linux 6.5 has it", done.stderr)
         self.assertIn("lacks CONFIG_INFINIBAND, without which there is no cxib: the RDMA core; a configuration with RDMA has it",
                       done.stderr)
+
+    def test_kernel_that_cannot_be_read_lacks_nothing(self) -> None:
+        for root, name in ((self.kernel, "include/generated/autoconf.h"), (self.module, "scripts/kernel_symbols")):
+            with self.subTest(name):
+                (root / name).rename(root / "away")
+                done = self.probe()
+                (root / "away").rename(root / name)
+                self.assertNotIn(done.returncode, (0, 77))
+                self.assertNotIn("lacks", done.stderr)
+                self.assertIn(f"{name} cannot be read", done.stderr)
+
+    def test_tool_that_does_not_work_is_not_what_kernel_lacks(self) -> None:
+        self.write(self.module, "bin/grep", "#!/bin/sh\nexit 2\n")
+        (self.module / "bin/grep").chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{self.module}/bin:{os.environ['PATH']}"):
+            done = self.probe()
+        self.assertNotIn(done.returncode, (0, 77))
+        self.assertNotIn("lacks", done.stderr)
+
+    def test_source_directory_found_from_build_directory(self) -> None:
+        """As distributions have them: Debian's include the other makefile, older ones and those of O= name it."""
+        source = self.module.with_name("source")
+        for name in ("include/guard.h", "include/verbs.h"):
+            self.write(source, name, WHOLE[name])
+            (self.kernel / name).unlink()
+        for makefile in (f"include {source}/Makefile\n", f"MAKEARGS := -C {source} O={self.kernel}\n"):
+            with self.subTest(makefile):
+                self.write(self.kernel, "Makefile", makefile)
+                self.assertEqual(self.probe("-").returncode, 0)
 
     def test_symbols_of_driver_suites_and_list_agree(self) -> None:
         used = set()
