@@ -19,7 +19,7 @@ VALUE = re.compile(r"%(?:-?[\d.*#]*)(?:ll|l|z|h)?(?:pa|pR|pV|p|[a-zA-Z])")
 # Their only text is that of another message.
 FORWARDED = {"…"}
 # The page explains what others say, too.
-OTHERS = ("modprobe: ", "cxib-bind: ")
+OTHERS = ("modprobe: ", "cxib: ", "cxib-bind: ", "cxib-nvmet: ", "cxib-settings: ")
 
 
 def messages_of(text: str) -> list[str]:
