@@ -8,6 +8,7 @@ Runs in guests of tools/testing/module/bind_command: the in-tree driver has two 
 import contextlib
 import os
 import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -15,7 +16,9 @@ import guest
 from control import until
 from guest import MELLANOX, driver_of, find_devices
 
-COMMAND = pathlib.Path(__file__).parents[3] / "scripts/cxib-bind"
+SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
+COMMAND = SCRIPTS / "cxib-bind"
+DEVICE_RULES = SCRIPTS / "75-cxib.rules"
 RULES = pathlib.Path("/etc/udev/rules.d")
 LACKS = os.environ.get("CXIB_LACKS", "")
 """What the HCAs of the guest lack, in the words of the driver."""
@@ -23,6 +26,25 @@ LACKS = os.environ.get("CXIB_LACKS", "")
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+
+
+def install(test: unittest.TestCase, file: pathlib.Path, directory: pathlib.Path) -> None:
+    """As the package does, until the test ends."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, directory)
+    test.addCleanup((directory / file.name).unlink)
+
+
+def start_udev(test: unittest.TestCase) -> None:
+    subprocess.run(["/usr/lib/systemd/systemd-udevd", "--daemon"], check=True)
+    test.addCleanup(subprocess.run, ["udevadm", "control", "--exit"], check=True)
+
+
+def udev_properties(hca: pathlib.Path) -> dict[str, str]:
+    """What udev knows of the RDMA device of an HCA."""
+    path = next((hca / "infiniband").iterdir())
+    shown = subprocess.run(["udevadm", "info", "--query=property", "--path", path], check=True, capture_output=True, text=True)
+    return dict(line.split("=", 1) for line in shown.stdout.splitlines())
 
 
 class BindCommandTest(unittest.TestCase):
@@ -83,11 +105,23 @@ class BindCommand(BindCommandTest):
         """As udev finds devices at boot, it finds one that was taken out and put back."""
         self.succeed("cxib", self.hca.name, "--boot")
         guest.write_attribute(self.hca / "remove", "1")
-        subprocess.run(["/usr/lib/systemd/systemd-udevd", "--daemon"], check=True)
-        self.addCleanup(subprocess.run, ["udevadm", "control", "--exit"], check=True)
+        start_udev(self)
         guest.write_attribute(pathlib.Path("/sys/bus/pci/rescan"), "1")
         until(lambda: driver_of(self.hca) == "cxib", "udev has followed the rule")
         self.assertEqual(driver_of(self.other), "mlx5_core")
+
+    def test_udev_knows_infiniband_hca_as_with_kernel_driver(self) -> None:
+        """What udev has systemd load at boot (ib_ipoib, ib_umad), rdma-core's rules decide by the names of drivers."""
+        install(self, DEVICE_RULES, RULES)
+        start_udev(self)
+        self.succeed("cxib", self.hca.name)
+        subprocess.run(["udevadm", "trigger", "--action=add", "--subsystem-match=infiniband"], check=True)
+        subprocess.run(["udevadm", "settle", "--timeout=900"], check=True)
+        ours, theirs = udev_properties(self.hca), udev_properties(self.other)
+        self.assertEqual(ours.get("ID_RDMA_INFINIBAND"), "1")
+        self.assertNotIn("ID_RDMA_ROCE", ours)
+        self.assertEqual(set(ours["SYSTEMD_WANTS"].split()),
+                         set(theirs["SYSTEMD_WANTS"].split()) - {"rdma-load-modules@roce.service"})
 
     def test_back_all_returns_all_hcas(self) -> None:
         self.addCleanup(run, "back", "all", "--boot", "--force")
