@@ -6,6 +6,7 @@ Runs in guests of tools/testing/module/bind_command: the in-tree driver has two 
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -19,6 +20,7 @@ from guest import MELLANOX, driver_of, find_devices
 SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
 COMMAND = SCRIPTS / "cxib-bind"
 DEVICE_RULES = SCRIPTS / "75-cxib.rules"
+CONF = pathlib.Path("/etc/cxib.conf")
 RULES = pathlib.Path("/etc/udev/rules.d")
 LACKS = os.environ.get("CXIB_LACKS", "")
 """What the HCAs of the guest lack, in the words of the driver."""
@@ -155,6 +157,39 @@ class BindCommand(BindCommandTest):
     def test_other_device_refused(self) -> None:
         self.assertIn("there is no PCI device", self.refuse("cxib", "0000:ff:00.0"))
         self.assertIn("is no ConnectX", self.refuse("cxib", "0000:00:00.0"))
+
+
+@unittest.skipIf(LACKS, "the HCAs of this guest lack something")
+class Settings(BindCommandTest):
+    """/etc/cxib.conf, which cxib-settings applies; udev runs it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(lambda: CONF.unlink(missing_ok=True))
+
+    def value(self, name: str) -> str | int:
+        """Of a devlink parameter of the HCA."""
+        shown = json.loads(subprocess.run(["devlink", "-j", "dev", "param", "show"], check=True, capture_output=True).stdout)
+        return next(param["values"][0]["value"] for param in shown["param"][f"pci/{self.hca.name}"] if param["name"] == name)
+
+    def moderation(self) -> str:
+        """What the RDMA core has for new CQs of the HCA: adaptive-moderation on or off."""
+        name = next((self.hca / "infiniband").iterdir()).name
+        return subprocess.run(["rdma", "-d", "dev", "show", name], check=True, capture_output=True, text=True).stdout
+
+    def test_settings_applied_whenever_hca_is_bound(self) -> None:
+        install(self, DEVICE_RULES, RULES)
+        install(self, SCRIPTS / "cxib-settings", pathlib.Path("/usr/local/sbin"))
+        CONF.write_text(f"# for all\n* cq_quantum_us 70\n* cq_softirq_context softirq\n"
+                        f"{self.hca.name} cq_softirq_context thread\n{self.other.name} cq_quantum_us 80\n"
+                        "* adaptive_moderation off\n* grace_period 0\n")
+        start_udev(self)
+        for _ in range(2):
+            self.succeed("cxib", self.hca.name)
+            until(lambda: self.value("cq_quantum_us") == 70 and self.value("cq_softirq_context") == "thread",
+                  "udev has applied the settings")
+            until(lambda: "adaptive-moderation off" in self.moderation(), "udev has set moderation")
+            self.succeed("back", self.hca.name)
 
 
 @unittest.skipUnless(LACKS, "the HCAs of this guest are as they should be")

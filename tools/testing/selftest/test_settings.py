@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What scripts/cxib-settings makes of its file: the commands that it runs, which only write down their words here."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+COMMAND = pathlib.Path(__file__).resolve().parents[3] / "scripts/cxib-settings"
+DEVICE = "0000:01:00.0"
+RECORDER = """#!/bin/sh
+echo "${0##*/} $*" >> "${0%/*}/calls"
+case "$*" in *refused*) echo 'devlink answers: Invalid argument' >&2; exit 1 ;; esac
+"""
+
+
+class SettingsTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        for name in ("devlink", "rdma"):
+            (self.directory / name).write_text(RECORDER, encoding="utf-8")
+            (self.directory / name).chmod(0o755)
+
+    def apply(self, *lines: str, end: str = "\n") -> subprocess.CompletedProcess[str]:
+        conf = self.directory / "conf"
+        conf.write_text("\n".join(lines) + end, encoding="utf-8")
+        environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "CXIB_SETTINGS_CONF": str(conf)}
+        return subprocess.run(["bash", COMMAND, DEVICE], env=environment, capture_output=True, text=True, check=False)
+
+    def calls(self) -> list[str]:
+        calls = self.directory / "calls"
+        return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+
+    def test_lines_of_device_and_of_all_applied_in_order(self) -> None:
+        done = self.apply("# comment", "", "* cq_softirq_context softirq", "0000:02:00.0 cq_quantum_us 80",
+                          f"{DEVICE} cq_quantum_us 70", "0000:01:* grace_period 5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(), [
+            f"devlink dev param set pci/{DEVICE} name cq_softirq_context value softirq cmode runtime",
+            f"devlink dev param set pci/{DEVICE} name cq_quantum_us value 70 cmode runtime",
+            f"devlink health set pci/{DEVICE} reporter device grace_period 5"])
+        self.assertIn(f"{DEVICE}: cq_softirq_context softirq, cq_quantum_us 70, grace_period 5", done.stderr)
+
+    def test_wrong_lines_named_and_others_applied(self) -> None:
+        done = self.apply("* cq_quantum_us refused", "* cq_quantum_us", "* cq_busy_poll_us 30 us", "* cq_busy_poll_us 30")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{DEVICE}: line 1 of {self.directory}/conf, cq_quantum_us: devlink answers: Invalid argument", done.stderr)
+        for number in (2, 3):
+            self.assertIn(f"line {number} of {self.directory}/conf, ", done.stderr)
+        self.assertEqual(self.calls()[1:], [f"devlink dev param set pci/{DEVICE} name cq_busy_poll_us value 30 cmode runtime"])
+
+    def test_last_line_without_end_applied(self) -> None:
+        self.apply("* cq_quantum_us 70", end="")
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_command_that_reads_its_input_does_not_swallow_lines(self) -> None:
+        (self.directory / "devlink").write_text(RECORDER + "cat > /dev/null\n", encoding="utf-8")
+        self.apply("* cq_quantum_us 70", "* cq_busy_poll_us 30")
+        self.assertEqual(len(self.calls()), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
