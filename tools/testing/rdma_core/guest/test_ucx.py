@@ -34,34 +34,39 @@ def flushes(transport: str, devx: bool) -> bool:
     return devx or transport in DATAGRAMS
 
 
-def environment(device: str, transport: str, devx: bool) -> list[str]:
+def environment(device: str, transport: str, devx: bool, tag_matching: bool = False) -> list[str]:
     """What lets a program use one device and one transport."""
     settings = {"UCX_TLS": f"{TRANSPORTS[transport]},self", "UCX_NET_DEVICES": f"{device}:1", "UCX_LOG_LEVEL": "warn",
-                "UCX_IB_MLX5_DEVX": "y" if devx else "n"}
+                "UCX_IB_MLX5_DEVX": "y" if devx else "n", "UCX_RC_MLX5_TM_ENABLE": "y" if tag_matching else "n"}
     return ["env", *(f"{name}={value}" for name, value in settings.items())]
 
 
-def program(device: str, transport: str, devx: bool, *words: str | int) -> list[str]:
+def program(device: str, transport: str, devx: bool, *words: str | int, tag_matching: bool = False) -> list[str]:
     """ucx_perftest does without MPI if it has a terminal."""
-    command = [*environment(device, transport, devx), *(str(word) for word in words)]
+    command = [*environment(device, transport, devx, tag_matching), *(str(word) for word in words)]
     return ["script", "-qec", shlex.join(command), "/dev/null"]
 
 
-def perftest(test: str, transport: str, devx: bool, size: int, rounds: int) -> str:
-    """What both ends of ucx_perftest print."""
+def perftest(test: str, transport: str, devx: bool, size: int, rounds: int, tag_matching: bool = False) -> str:
+    """What both ends of ucx_perftest print.
+
+    ucx_perftest gives all its receives the same buffer. With tag matching, UCX lets the HCA write the header of a rendezvous
+    to the buffer of the tag, where the data of an earlier message overwrites it: one receive may be outstanding.
+    """
     server, client = rdma.devices()[:2]
     port = next(rdma.TCP_PORTS)
     common = ["ucx_perftest", "-P", 0, "-p", port]
-    with rdma.background(*program(server, transport, devx, *common)) as child:
+    options = ["-O", 1] if tag_matching else []
+    with rdma.background(*program(server, transport, devx, *common, tag_matching=tag_matching)) as child:
         rdma.await_listener(port, child)
         output = rdma.run(*program(client, transport, devx, *common, "127.0.0.1", "-t", test, "-s", size, "-n", rounds,
-                                   "-w", 10), timeout=PATIENCE)
+                                   "-w", 10, *options, tag_matching=tag_matching), timeout=PATIENCE)
         return rdma.finish(child) + output
 
 
 class Perftest(unittest.TestCase):
-    def check(self, test: str, transport: str, devx: bool, size: int, rounds: int) -> None:
-        output = perftest(test, transport, devx, size, rounds)
+    def check(self, test: str, transport: str, devx: bool, size: int, rounds: int, tag_matching: bool = False) -> None:
+        output = perftest(test, transport, devx, size, rounds, tag_matching)
         self.assertRegex(output, rf"(?m)^Final: +{rounds} ", output)
         self.assertNotRegex(output, r" UCX +(ERROR|WARN) ")
 
@@ -79,6 +84,12 @@ class Perftest(unittest.TestCase):
                 for size in (4, 8):
                     with self.subTest(transport=transport, test=test, size=size):
                         self.check(test, transport, True, size, 100)
+
+    def test_tags_matched_by_hca_succeed(self) -> None:
+        for devx in (True, False) if has_devx() else (False,):
+            for size in (1024, 8192, 65536, 1 << 20):
+                with self.subTest(devx=devx, size=size):
+                    self.check("tag_bw", "rc_mlx5", devx, size, 100, tag_matching=True)
 
     def test_more_datagrams_than_receive_ring_succeed(self) -> None:
         self.check("tag_bw", "ud_mlx5", has_devx(), 64, 10000)
