@@ -17,7 +17,9 @@
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
+#include "hw/commands_queue_pairs.h"
 #include "hw/contexts.h"
+#include "hw/mkey.h"
 #include "hw/work_queue.h"
 #include "verbs/odp/odp_mr.h"
 #include "verbs/qp/post.h"
@@ -42,6 +44,7 @@
 #define FIRST_INDEX	0x777
 #define DEVICE_NULL	0x200
 #define PDN		0x88
+#define UMR_PDN		0x99
 #define MKEYS		4
 
 /* User addresses of x86-64 have 47 bits; a child MR has 1 GiB, a KSM 16 bytes. */
@@ -61,6 +64,7 @@ struct fake_mr {
  * struct fixture - MRs, their device, and its UMR QP
  * @fake: the device; its QP is the UMR QP
  * @pd: PD of the MRs
+ * @umr_pd: PD of the UMR QP
  * @mr: an MR with the mkey MKEY; the parent of @child in cases with child MRs
  * @child: an MR with the mkey CHILD_MKEY
  * @other: an MR whose mkey differs from MKEY in the variant
@@ -71,7 +75,10 @@ struct fake_mr {
  * @wqe_key: mkey of the last UMR WQE
  * @wqe_mask: mkey_mask of the last UMR WQE
  * @wqe_free: free bit of the last UMR WQE
+ * @wqe_pd: PD of the last UMR WQE
  * @failing: number of UMR WQEs that fail from now on
+ * @is_reset: the UMR QP is not in RTS
+ * @resets: number of 2RST_QP commands
  * @xlt: translations that UMR WQEs have written, of any mkey
  * @creates: CREATE_MKEY commands that succeeded
  * @destroys: DESTROY_MKEY commands that succeeded
@@ -80,10 +87,12 @@ struct fake_mr {
  * @destroyed: mkey index of the last DESTROY_MKEY
  * @refused: opcode of which one command is refused; 0: none
  * @passed: commands of that opcode that succeed before
+ * @queried: mkey context of QUERY_MKEY; NULL: the command fails
  */
 struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
+	struct cxib_pd umr_pd;
 	struct fake_mr mr;
 	struct fake_mr child;
 	struct fake_mr other;
@@ -94,7 +103,10 @@ struct fixture {
 	u32 wqe_key;
 	u64 wqe_mask;
 	bool wqe_free;
+	u32 wqe_pd;
 	unsigned int failing;
+	bool is_reset;
+	unsigned int resets;
 	struct hw_ksm *xlt;
 	unsigned int creates;
 	unsigned int destroys;
@@ -103,7 +115,31 @@ struct fixture {
 	u32 destroyed;
 	u16 refused;
 	unsigned int passed;
+	const struct hw_mkc *queried;
 };
+
+static u8 query_mkey(const struct fixture *fixture, void *out)
+{
+	if (!fixture->queried)
+		return HW_COMMAND_STATUS_BAD_RESOURCE;
+	memcpy(hw_query_mkey_out_memory_key_mkey_entry(out), fixture->queried,
+	       sizeof(*fixture->queried));
+	return HW_COMMAND_STATUS_OK;
+}
+
+/* The driver zeroes the doorbell record of the QP between 2RST_QP and RST2INIT_QP. */
+static u8 move_umr_qp(struct fixture *fixture, u16 opcode)
+{
+	if (opcode == HW_CMD_2RST_QP) {
+		fixture->resets++;
+		WRITE_ONCE(fixture->is_reset, true);
+	} else if (opcode == HW_CMD_RTR2RTS_QP) {
+		fixture->seen = 0;
+		/* Pairs with the acquire in complete_umr_wqes(). */
+		smp_store_release(&fixture->is_reset, false);
+	}
+	return HW_COMMAND_STATUS_OK;
+}
 
 static u8 create_mkey(struct fixture *fixture, const void *in, void *out)
 {
@@ -135,6 +171,13 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	case HW_CMD_QUERY_SPECIAL_CONTEXTS:
 		hw_query_special_contexts_out_set_null_mkey(out, DEVICE_NULL);
 		return HW_COMMAND_STATUS_OK;
+	case HW_CMD_QUERY_MKEY:
+		return query_mkey(fixture, out);
+	case HW_CMD_2RST_QP:
+	case HW_CMD_RST2INIT_QP:
+	case HW_CMD_INIT2RTR_QP:
+	case HW_CMD_RTR2RTS_QP:
+		return move_umr_qp(fixture, opcode);
 	default:
 		return HW_COMMAND_STATUS_BAD_OPERATION;
 	}
@@ -168,6 +211,7 @@ static void complete_umr_wqe(struct fixture *fixture)
 	fixture->wqe_key = hw_wqe_ctrl_seg_get_imm(control);
 	fixture->wqe_mask = hw_wqe_umr_ctrl_seg_get_mkey_mask(umr);
 	fixture->wqe_free = hw_mkey_seg_get_free(fake_block(fixture->fake, fixture->seen + 1));
+	fixture->wqe_pd = hw_mkey_seg_get_pd(fake_block(fixture->fake, fixture->seen + 1));
 	fixture->seen += DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB);
 	fixture->wqes++;
 	state->status = fixture->failing ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
@@ -183,10 +227,12 @@ static int complete_umr_wqes(void *data)
 	struct fixture *fixture = data;
 
 	while (!kthread_should_stop()) {
+		/* Pairs with the release in move_umr_qp(). */
+		bool is_reset = smp_load_acquire(&fixture->is_reset);
 		/* Pairs with the barrier before the doorbell record is written. */
 		u16 posted = be32_to_cpu(smp_load_acquire(&fixture->fake->dbr[1]));
 
-		if (posted == (u16)fixture->seen)
+		if (is_reset || posted == (u16)fixture->seen)
 			usleep_range(10, 50);
 		else
 			complete_umr_wqe(fixture);
@@ -233,6 +279,8 @@ static void init_umr(struct kunit *test, struct fixture *fixture)
 	INIT_WORK(&umr->recovery, recover);
 	umr->list = kunit_kcalloc(test, CXIB_UMR_MTT_MAX, sizeof(*umr->list), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, umr->list);
+	umr->pd = &fixture->umr_pd.ib;
+	fixture->umr_pd.pdn = UMR_PDN;
 	umr->qp = qp;
 	umr->state = CXIB_UMR_UP;
 	fixture->fake->ibdev.workqueue = system_wq;
@@ -767,7 +815,9 @@ static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_odp_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
 	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
-	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_FREE, fixture->wqe_mask);
+	/* In a PD of the driver, so that no QP of the process can enable it again. */
+	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_FREE | HW_MKEY_MASK_PD, fixture->wqe_mask);
+	KUNIT_EXPECT_EQ(test, UMR_PDN, fixture->wqe_pd);
 	KUNIT_EXPECT_TRUE(test, fixture->wqe_free);
 	KUNIT_EXPECT_FALSE(test, to_odp_mr(ib)->live);
 	KUNIT_EXPECT_PTR_EQ(test, to_odp_mr(ib), get_mr(fixture, ib->lkey));
@@ -851,7 +901,7 @@ static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
 }
 
-/* A WQE that fails because an earlier one broke the QP is repeated. */
+/* The device may report wrongly that a WQE has failed. */
 static void revoke_failed_umr_is_repeated(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -880,6 +930,153 @@ static void revoke_failed_twice_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.live);
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+}
+
+/* A timeout, for example: the device says whether the WQEs have taken effect. */
+static void revoke_failed_of_revoked_mkey_keeps_dma(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_mkc context = {};
+
+	hw_mkc_set_free(&context, 1);
+	hw_mkc_set_pd(&context, UMR_PDN);
+	fixture->queried = &context;
+	fixture->mr.mr.live = true;
+	fixture->failing = 2;
+	cxib_odp_revoke(&fixture->mr.mr);
+	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.live);
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+}
+
+/* The process can enable it again. */
+static void revoke_failed_of_free_mkey_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_mkc context = {};
+
+	hw_mkc_set_free(&context, 1);
+	hw_mkc_set_pd(&context, PDN);
+	fixture->queried = &context;
+	fixture->mr.mr.live = true;
+	fixture->failing = 2;
+	cxib_odp_revoke(&fixture->mr.mr);
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+}
+
+static int change_mr(struct fixture *fixture)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_umr_change change = { .key = MKEY, .params = &params };
+	int err;
+
+	mutex_lock(&fixture->mr.memory.umem_mutex);
+	err = cxib_odp_umr(&fixture->mr.mr, &change, NULL, NULL);
+	mutex_unlock(&fixture->mr.memory.umem_mutex);
+	return err;
+}
+
+static void umr_failed_once_is_repeated(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->failing = 1;
+	KUNIT_EXPECT_EQ(test, 0, change_mr(fixture));
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, 0, change_mr(fixture));
+}
+
+/* Otherwise the process could make any number of WQEs fail, each of which delays all others. */
+static void umr_failed_twice_makes_mr_unusable(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->failing = 2;
+	KUNIT_EXPECT_EQ(test, -EIO, change_mr(fixture));
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, -EIO, change_mr(fixture));
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+}
+
+/**
+ * struct caller - thread that executes a UMR WQE
+ * @ibdev: RDMA device
+ * @done: completed when @result is valid
+ * @result: result of cxib_umr_execute()
+ */
+struct caller {
+	struct cxib_ibdev *ibdev;
+	struct completion done;
+	int result;
+};
+
+static int execute_umr(void *data)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_umr_change change = { .key = OTHER_MKEY, .params = &params };
+	struct caller *caller = data;
+
+	caller->result = cxib_umr_execute(caller->ibdev, &change, NULL, NULL);
+	complete(&caller->done);
+	return 0;
+}
+
+/* The caller has seen the QP usable, and waits for the lock, when the WQE of another one fails. */
+static void umr_waits_for_recovery_of_others(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_umr *umr = &fixture->fake->ibdev.umr;
+	struct caller caller = { .ibdev = &fixture->fake->ibdev };
+
+	init_completion(&caller.done);
+	mutex_lock(&umr->lock);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(execute_umr, &caller, "umr_caller")));
+	msleep(50);
+	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
+	mutex_unlock(&umr->lock);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, 0, fixture->wqes);
+	schedule_work(&umr->recovery);
+	wait_for_completion(&caller.done);
+	KUNIT_EXPECT_EQ(test, 0, caller.result);
+	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
+}
+
+/* The driver's own recovery. The device would refuse to create a QP or CQ. */
+static void init_recovery(struct fixture *fixture)
+{
+	struct cxib_umr *umr = &fixture->fake->ibdev.umr;
+
+	mutex_init(&fixture->fake->qp.mutex);
+	fixture->fake->qp.ib.send_cq = &fixture->fake->cq.ib;
+	fixture->fake->qp.ib.recv_cq = &fixture->fake->cq.ib;
+	cxib_umr_init(&fixture->fake->ibdev);
+	WRITE_ONCE(umr->state, CXIB_UMR_UP);
+}
+
+static void umr_recovery_resets_qp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	init_recovery(fixture);
+	fixture->failing = 1;
+	KUNIT_EXPECT_EQ(test, 0, change_mr(fixture));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resets);
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, fixture->fake->qp.state);
+}
+
+/* A command of the recovery is refused, which the next caller repeats. */
+static void umr_failed_recovery_is_repeated(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	init_recovery(fixture);
+	fixture->failing = 1;
+	refuse(fixture, HW_CMD_INIT2RTR_QP, 0);
+	KUNIT_EXPECT_EQ(test, 0, change_mr(fixture));
+	KUNIT_EXPECT_EQ(test, 2, fixture->resets);
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
 }
 
 static int create_implicit(struct fixture *fixture)
@@ -1116,6 +1313,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reg_odp_mr_failed_allocation_returns_enomem),
 	KUNIT_CASE(revoke_failed_umr_is_repeated),
 	KUNIT_CASE(revoke_failed_twice_switches_dma_off),
+	KUNIT_CASE(revoke_failed_of_revoked_mkey_keeps_dma),
+	KUNIT_CASE(revoke_failed_of_free_mkey_switches_dma_off),
+	KUNIT_CASE(umr_failed_once_is_repeated),
+	KUNIT_CASE(umr_failed_twice_makes_mr_unusable),
+	KUNIT_CASE(umr_waits_for_recovery_of_others),
+	KUNIT_CASE(umr_recovery_resets_qp),
+	KUNIT_CASE(umr_failed_recovery_is_repeated),
 	KUNIT_CASE(create_implicit_mkey_names_null_mkey_of_device),
 	KUNIT_CASE(create_implicit_mkey_names_null_mkey_of_mr),
 	KUNIT_CASE(create_implicit_mkey_keeps_children),

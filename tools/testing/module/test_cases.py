@@ -50,6 +50,9 @@ class Cases(Programs):
     def test_pinned_memory_counted_against_user_limit(self) -> None:
         self.check("pinned_accounting")
 
+    def test_freed_keys_of_one_program_do_not_affect_others(self) -> None:
+        self.check("freed_keys")
+
     def test_unprivileged_program_gets_no_management_qp(self) -> None:
         self.check("management_datagrams")
 

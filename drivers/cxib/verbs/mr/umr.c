@@ -6,15 +6,22 @@
  * One WQE is outstanding at a time. Posting it allocates no memory, because the caller
  * may be in memory reclaim. For the same reason a failed WQE does not recover the QP
  * itself: a work item does, on a WQ_MEM_RECLAIM workqueue.
+ *
+ * All processes share the QP, and one process can make a WQE for its own mkey fail. So a caller
+ * waits for the recovery from the WQE of another one, and the recovery resets the QP: it needs no
+ * resource that a process could use up.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "hw/commands_memory.h"
 #include "hw/commands_queue_pairs.h"
+#include "hw/contexts.h"
 #include "hw/mkey.h"
 #include "verbs/mr/umr.h"
 #include "verbs/qp/post.h"
@@ -52,7 +59,7 @@ static u8 flags_of(const struct cxib_umr_change *change)
 	if (!change->xlt_count)
 		return HW_UMR_FLAGS_INLINE;
 	return HW_UMR_FLAGS_TRANSLATION_OFFSET_EN |
-	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : HW_UMR_FLAGS_CHECK_FREE);
+	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : 0);
 }
 
 static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_umr_change *change)
@@ -141,6 +148,22 @@ static int bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	       change_state(ibdev, qp, IB_QPS_RTS);
 }
 
+/* All CQEs have been polled or are removed: the WQE that failed was the only one. */
+static int umr_reset_qp(struct cxib_ibdev *ibdev)
+{
+	struct cxib_qp *qp = ibdev->umr.qp;
+	int err;
+
+	lockdep_assert_held(&ibdev->umr.making);
+
+	err = cxib_cmd_2rst_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
+	if (err)
+		return err;
+	cxib_qp_clean(qp);
+	cxib_qp_set_state(qp, IB_QPS_RESET);
+	return bring_up_qp(ibdev, qp);
+}
+
 static int create_queues(struct cxib_ibdev *ibdev)
 {
 	struct cxib_umr *umr = &ibdev->umr;
@@ -191,19 +214,40 @@ static void set_state(struct cxib_umr *umr, enum cxib_umr_state state)
 	wake_up_all(&umr->changed);
 }
 
-/* Memory reclaim may be waiting for the recovery: allocations must not enter reclaim. */
+static int umr_replace_qp(struct cxib_ibdev *ibdev)
+{
+	int err;
+
+	destroy_queues(&ibdev->umr);
+	err = create_queues(ibdev);
+	if (!err)
+		ibdev->umr.has_timed_out = false;
+	return err;
+}
+
+/*
+ * The CQE of a WQE that has timed out may be in use by the poller, so the QP gets another CQ. A
+ * process cannot cause that. Memory reclaim may be waiting for the recovery: allocations must not
+ * enter reclaim.
+ */
+static int umr_recover_qp(struct cxib_ibdev *ibdev)
+{
+	const bool is_reusable = ibdev->umr.qp && !ibdev->umr.has_timed_out;
+	unsigned int flags = memalloc_noreclaim_save();
+	int err = is_reusable ? umr_reset_qp(ibdev) : umr_replace_qp(ibdev);
+
+	memalloc_noreclaim_restore(flags);
+	return err;
+}
+
 static void recover(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, umr.recovery);
 	struct cxib_umr *umr = &ibdev->umr;
-	unsigned int flags;
 	int err;
 
 	mutex_lock(&umr->making);
-	flags = memalloc_noreclaim_save();
-	destroy_queues(umr);
-	err = create_queues(ibdev);
-	memalloc_noreclaim_restore(flags);
+	err = umr_recover_qp(ibdev);
 	if (err)
 		ibdev_err(&ibdev->ib,
 			  "UMR QP: recovery failed: error %d\n",
@@ -274,7 +318,7 @@ int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 	if (!umr->list)
 		err = create_umr(ibdev);
 	else if (!umr->qp)
-		err = create_queues(ibdev);
+		err = umr_recover_qp(ibdev);
 	else
 		goto unlock;
 	if (!err)
@@ -322,6 +366,14 @@ static bool is_completed(struct cxib_ibdev *ibdev)
 	return wait_for_completion_timeout(&ibdev->umr.done, msecs_to_jiffies(limit_ms));
 }
 
+static void umr_start_recovery(struct cxib_ibdev *ibdev)
+{
+	lockdep_assert_held(&ibdev->umr.lock);
+
+	WRITE_ONCE(ibdev->umr.state, CXIB_UMR_RECOVERING);
+	queue_work(ibdev->workqueue, &ibdev->umr.recovery);
+}
+
 /* A WQE that fails or times out leaves the QP unusable until it is recovered. */
 static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change)
 {
@@ -334,14 +386,43 @@ static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *chang
 		ibdev_err(&ibdev->ib, "mkey 0x%x: UMR WQE timed out\n",
 			  change->key);
 		umr->status = IB_WC_RESP_TIMEOUT_ERR;
+		umr->has_timed_out = true;
 	} else if (umr->status == IB_WC_SUCCESS) {
 		return 0;
 	}
 	ibdev_warn_ratelimited(&ibdev->ib, "mkey 0x%x: UMR failed: %s\n",
 			       change->key, ib_wc_status_msg(umr->status));
-	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
-	queue_work(ibdev->workqueue, &umr->recovery);
+	umr_start_recovery(ibdev);
 	return -EIO;
+}
+
+/*
+ * Locks the QP in a state in which it takes WQEs. Returns false, without the lock, if it could not
+ * be recovered, even by another attempt, or if DMA is off.
+ */
+static bool umr_lock_qp(struct cxib_ibdev *ibdev)
+{
+	struct cxib_umr *umr = &ibdev->umr;
+	bool is_repeated = false;
+
+	for (;;) {
+		wait_event(umr->changed, READ_ONCE(umr->state) != CXIB_UMR_RECOVERING);
+		mutex_lock(&umr->lock);
+		if (cxib_verbs_dma_off(ibdev))
+			break;
+		if (umr->state == CXIB_UMR_UP)
+			return true;
+		if (umr->state == CXIB_UMR_DOWN) {
+			if (is_repeated)
+				break;
+			is_repeated = true;
+			umr_start_recovery(ibdev);
+		}
+		/* Another caller's WQE may have failed since the state was read. */
+		mutex_unlock(&umr->lock);
+	}
+	mutex_unlock(&umr->lock);
+	return false;
 }
 
 /**
@@ -351,7 +432,8 @@ static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *chang
  * @fill: fills in the translations, if @change has any; NULL: no page is present
  * @context: for @fill
  *
- * Other transfers see the mkey either before or after the change.
+ * Other transfers see the mkey either before or after the change. WQEs of other callers that fail
+ * delay this one, but do not make it fail.
  *
  * Context: process context, may sleep; also in memory reclaim.
  * Return: 0, or -EIO: the mkey is unchanged, or, after a timeout, in either state.
@@ -360,21 +442,70 @@ int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *cha
 		     cxib_fill_entries fill, void *context)
 {
 	struct cxib_umr *umr = &ibdev->umr;
-	int err = -EIO;
+	int err;
 
-	wait_event(umr->changed, READ_ONCE(umr->state) != CXIB_UMR_RECOVERING);
-	mutex_lock(&umr->lock);
-	if (umr->state == CXIB_UMR_UP && !cxib_verbs_dma_off(ibdev)) {
-		if (change->xlt_count) {
-			memset(umr->list, 0, ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) *
-					     sizeof(*umr->list));
-			if (fill)
-				fill(context, umr->list, change);
-		}
-		err = execute(ibdev, change);
+	if (!umr_lock_qp(ibdev))
+		return -EIO;
+	if (change->xlt_count) {
+		memset(umr->list, 0, ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) *
+				     sizeof(*umr->list));
+		if (fill)
+			fill(context, umr->list, change);
 	}
+	err = execute(ibdev, change);
 	mutex_unlock(&umr->lock);
 	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_umr_execute);
+
+/**
+ * cxib_umr_revoke() - take an mkey away from the process that it belongs to
+ * @ibdev: RDMA device after cxib_umr_prepare()
+ * @key: the mkey
+ *
+ * The mkey becomes free, so that no transfer can use it, and moves to a PD of the driver, so that
+ * no WQE of the process can enable it again.
+ *
+ * Context: as cxib_umr_execute().
+ * Return: as cxib_umr_execute().
+ */
+int cxib_umr_revoke(struct cxib_ibdev *ibdev, u32 key)
+{
+	const struct cxib_mkey_params params = { .pd = to_pd(ibdev->umr.pd)->pdn };
+	const struct cxib_umr_change change = {
+		.key = key, .params = &params, .set_free = true,
+		.mask = HW_MKEY_MASK_FREE | HW_MKEY_MASK_PD,
+	};
+
+	return cxib_umr_execute(ibdev, &change, NULL, NULL);
+}
+
+/**
+ * cxib_umr_has_revoked() - whether no transfer and no process can use an mkey
+ * @ibdev: RDMA device after cxib_umr_prepare()
+ * @key: the mkey
+ *
+ * Context: as cxib_umr_execute(). Asks the device, without the UMR QP.
+ * Return: true if the mkey is as after cxib_umr_revoke(); false also if that is unknown.
+ */
+bool cxib_umr_has_revoked(struct cxib_ibdev *ibdev, u32 key)
+{
+	const struct hw_mkc *context;
+	struct hw_query_mkey_out *out;
+	unsigned int flags;
+	bool is_revoked;
+
+	flags = memalloc_noreclaim_save();
+	out = kzalloc(sizeof(*out), GFP_KERNEL);
+	is_revoked = out && !cxib_cmd_query_mkey(commands_of(ibdev), key, out, sizeof(*out));
+	if (is_revoked) {
+		context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
+		is_revoked = hw_mkc_get_free(context) &&
+			     hw_mkc_get_pd(context) == to_pd(ibdev->umr.pd)->pdn;
+	}
+	kfree(out);
+	memalloc_noreclaim_restore(flags);
+	return is_revoked;
 }
 
 /**

@@ -26,7 +26,8 @@ struct cxib_qp;
  * @mask: HW_MKEY_MASK_…: fields of the mkey context that change
  * @params: new values of the fields in @mask
  * @set_free: new value of the free bit, if it is in @mask: no transfer can use the mkey
- * @is_free: expected free bit of the mkey; the device fails the WQE if it differs
+ * @is_free: the device fails the WQE if the mkey is not free. It never fails one because the mkey
+ *	is free: a process can free the mkeys of its MRs.
  * @xlt_offset: first MTT that changes; a multiple of %CXIB_UMR_MTT_ALIGN
  * @xlt_count: number of MTTs that change, up to %CXIB_UMR_MTT_MAX; 0: none
  */
@@ -49,6 +50,8 @@ int cxib_umr_prepare(struct cxib_ibdev *ibdev);
 void cxib_umr_destroy(struct cxib_ibdev *ibdev);
 int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context);
+int cxib_umr_revoke(struct cxib_ibdev *ibdev, u32 key);
+bool cxib_umr_has_revoked(struct cxib_ibdev *ibdev, u32 key);
 int cxib_umr_enable(struct cxib_ibdev *ibdev, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context);
 int cxib_umr_clear_free(struct cxib_ibdev *ibdev, u32 key);

@@ -25,11 +25,12 @@ enum cxib_umr_state {
  * @pd: PD of @qp
  * @cq: CQ of @qp
  * @qp: QP of the service type REG_UMR; NULL: none
- * @recovery: creates another @qp after an error
+ * @recovery: makes @qp usable after an error
  * @changed: woken when @state changes
  * @lock: serializes UMR WQEs; protects what follows, and posting to @qp. Taken in
  *	memory reclaim.
  * @state: written with @lock, read without it
+ * @has_timed_out: a WQE has timed out since @qp was created; also read by @recovery
  * @list: XLT entries that the device reads; NULL until @qp is needed for the first time
  * @list_dma: its DMA address
  * @cqe: done callback of the UMR WQE
@@ -45,6 +46,7 @@ struct cxib_umr {
 	wait_queue_head_t changed;
 	struct mutex lock; /* see above */
 	enum cxib_umr_state state;
+	bool has_timed_out;
 	__be64 *list;
 	dma_addr_t list_dma;
 	struct ib_cqe cqe;

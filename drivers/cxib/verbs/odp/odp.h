@@ -29,6 +29,7 @@ struct cxib_page_fault;
  *	place in the list of pages. In an implicit ODP MR it serializes the creation of children.
  *	Taken before umem_mutex; not taken in memory reclaim.
  * @live: the device may use pages of the MR
+ * @is_unusable: UMR WQEs for the mkey fail, so none is posted any more. Protected as @live.
  * @faults: pages faulted in by page fault events, with those that the device asked for
  *	around them
  * @invalidations: pages that were invalidated
@@ -43,6 +44,7 @@ struct cxib_odp_mr {
 	struct cxib_reference reference;
 	struct mutex fault_mutex; /* see above */
 	bool live;
+	bool is_unusable;
 	atomic64_t faults;
 	atomic64_t invalidations;
 	atomic64_t prefetches;

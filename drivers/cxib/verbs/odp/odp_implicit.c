@@ -170,7 +170,7 @@ static int add_to_key(struct cxib_odp_mr *parent, u64 number)
 	/* A fault may be handled while the MR is destroyed; UMR of its free mkey would fail. */
 	mutex_lock(&memory->umem_mutex);
 	if (parent->live)
-		err = cxib_umr_execute(to_ibdev(parent->mr.ib.device), &change, fill_ksms, parent);
+		err = cxib_odp_umr(parent, &change, fill_ksms, parent);
 	mutex_unlock(&memory->umem_mutex);
 	return err;
 }
@@ -226,7 +226,7 @@ static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
 	child = xa_load(&parent->implicit_children, number);
 	if (child || !range_is_mapped(parent, number))
 		return child;
-	return create_child(parent, number);
+	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) : create_child(parent, number);
 }
 
 /**

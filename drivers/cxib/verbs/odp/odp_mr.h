@@ -30,6 +30,8 @@ extern const struct mmu_interval_notifier_ops cxib_odp_notifier_ops;
 int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
 			u64 *start);
 int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+int cxib_odp_umr(struct cxib_odp_mr *odp_mr, const struct cxib_umr_change *change,
+		 cxib_fill_entries fill, void *context);
 void cxib_odp_revoke(struct cxib_odp_mr *odp_mr);
 
 /* odp_implicit.c */

@@ -36,11 +36,40 @@ static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_c
 			entries[i] = cpu_to_be64(cxib_odp_mtt(update->memory, first + i));
 }
 
+/**
+ * cxib_odp_umr() - modify the mkey of an MR by a UMR WQE
+ * @odp_mr: the MR
+ * @change: the change
+ * @fill: as for cxib_umr_execute()
+ * @context: for @fill
+ *
+ * One retry, because a CQE may be wrong. An mkey that the device does not let the driver modify
+ * was changed by the process that owns it, so no further WQE is posted for it.
+ *
+ * Context: as cxib_umr_execute(); umem_mutex of @odp_mr is held.
+ * Return: as cxib_umr_execute().
+ */
+int cxib_odp_umr(struct cxib_odp_mr *odp_mr, const struct cxib_umr_change *change,
+		 cxib_fill_entries fill, void *context)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
+	int err;
+
+	lockdep_assert_held(&to_ib_umem_odp(odp_mr->mr.umem)->umem_mutex);
+
+	if (odp_mr->is_unusable)
+		return -EIO;
+	err = cxib_umr_execute(ibdev, change, fill, context) ?
+		      cxib_umr_execute(ibdev, change, fill, context) : 0;
+	odp_mr->is_unusable = err;
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_umr);
+
 /* Writes the MTTs of pages @from to @to, and of the neighbours in their units. */
 static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 from, u64 to)
 {
 	const u64 max = ib_umem_odp_num_pages(update->memory);
-	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 	const struct cxib_mkey_params params = {};
 	struct cxib_umr_change change = { .key = odp_mr->mr.ib.lkey, .params = &params };
 	int err = 0;
@@ -52,7 +81,7 @@ static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 fro
 		change.xlt_offset = from;
 		change.xlt_count = min_t(u64, CXIB_UMR_MTT_MAX,
 					 min(ALIGN(to, CXIB_UMR_MTT_ALIGN), max) - from);
-		err = cxib_umr_execute(ibdev, &change, fill_entries, update);
+		err = cxib_odp_umr(odp_mr, &change, fill_entries, update);
 	}
 	return err;
 }
@@ -61,7 +90,7 @@ static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 fro
  * The kernel reclaims the pages even if their MTTs could not be invalidated, so DMA must
  * be stopped.
  */
-static void stop_dma(struct cxib_ibdev *ibdev)
+static void odp_stop_dma(struct cxib_ibdev *ibdev)
 {
 	if (cxib_verbs_dma_off(ibdev))
 		return;
@@ -70,6 +99,26 @@ static void stop_dma(struct cxib_ibdev *ibdev)
 	cxib_hw_dma_off(ibdev->hw);
 }
 
+/* The mkey reaches no page from here on, so invalidations need no UMR WQE. */
+static void odp_revoke(struct cxib_odp_mr *odp_mr)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
+	const u32 key = odp_mr->mr.ib.lkey;
+
+	lockdep_assert_held(&to_ib_umem_odp(odp_mr->mr.umem)->umem_mutex);
+
+	if (!odp_mr->live)
+		return;
+	if (cxib_umr_revoke(ibdev, key) && cxib_umr_revoke(ibdev, key) &&
+	    !cxib_umr_has_revoked(ibdev, key))
+		odp_stop_dma(ibdev);
+	odp_mr->live = false;
+}
+
+/*
+ * A process may be able to make each WQE for its own mkey fail. That costs it the MR, and other
+ * processes nothing.
+ */
 static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start,
 			    u64 end)
 {
@@ -81,10 +130,10 @@ static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memo
 
 	lockdep_assert_held(&memory->umem_mutex);
 
-	/* The first WQE may fail because an earlier one broke the QP: one retry. */
-	if (update_key(odp_mr, &update, update.gone_from, update.gone_to) &&
-	    update_key(odp_mr, &update, update.gone_from, update.gone_to))
-		stop_dma(to_ibdev(odp_mr->mr.ib.device));
+	if (update_key(odp_mr, &update, update.gone_from, update.gone_to)) {
+		odp_mr->is_unusable = true;
+		odp_revoke(odp_mr);
+	}
 	atomic64_add(update.gone_to - update.gone_from,
 		     odp_mr->parent ? &odp_mr->parent->invalidations : &odp_mr->invalidations);
 }
@@ -180,7 +229,7 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
 	if (pages < 0)
 		return pages;
 	first = (start - ib_umem_start(memory)) >> memory->page_shift;
-	err = cxib_odp_map(memory, first, pages);
+	err = odp_mr->is_unusable ? -EIO : cxib_odp_map(memory, first, pages);
 	if (!err && odp_mr->live)
 		err = update_key(odp_mr, &update, first, first + pages);
 	mutex_unlock(&memory->umem_mutex);
@@ -191,23 +240,14 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
  * cxib_odp_revoke() - free the mkey of an MR, which still exists
  * @odp_mr: the MR
  *
- * The device uses no page of the MR from here on: invalidations need no UMR WQE.
+ * Neither the device nor the process can use it from here on: invalidations need no UMR WQE.
  */
 void cxib_odp_revoke(struct cxib_odp_mr *odp_mr)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
-	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
-	const struct cxib_mkey_params params = {};
-	const struct cxib_umr_change change = {
-		.key = odp_mr->mr.ib.lkey, .params = &params, .mask = HW_MKEY_MASK_FREE,
-		.set_free = true,
-	};
 
 	mutex_lock(&memory->umem_mutex);
-	if (odp_mr->live && cxib_umr_execute(ibdev, &change, NULL, NULL) &&
-	    cxib_umr_execute(ibdev, &change, NULL, NULL))
-		stop_dma(ibdev);
-	odp_mr->live = false;
+	odp_revoke(odp_mr);
 	mutex_unlock(&memory->umem_mutex);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_revoke);
