@@ -206,10 +206,12 @@ void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
  */
 void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
 {
+	/* Pairs with poll_batch(). */
 	u32 batch = smp_load_acquire(&poll->batch);
 
+	/* Pairs with poll_batch(). */
 	while (batch & 1 && smp_load_acquire(&poll->batch) == batch)
-		msleep(1);
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 }
 
 /* The next event kicks an idle runner. */
