@@ -28,6 +28,8 @@
 
 /* The consumer index is updated at least once per batch. */
 #define BATCH		8
+/* Events of one call, at most. */
+#define EVENTS_MAX	128U
 
 /* Owner bit of EQEs that were written in the current pass of cons_index. */
 static u32 owner_in_pass(const struct cxib_eq *eq)
@@ -85,8 +87,8 @@ static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool la
  * cxib_eq_poll() - dispatches the pending events of an EQ
  * @eq: EQ; armed on return
  *
- * Dispatches at most as many events as the ring has EQEs, so that a device that
- * never stops cannot occupy a CPU forever.
+ * Dispatches at most %EVENTS_MAX events, so that many CQs, or a device that never stops, do not
+ * occupy the CPU in one interrupt. Arming raises the next one if there are more.
  *
  * Context: the work item of the EQ; any, for an EQ that is dispatched in
  * interrupts.
@@ -94,7 +96,7 @@ static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool la
  */
 unsigned int cxib_eq_poll(struct cxib_eq *eq)
 {
-	const unsigned int limit = 1U << eq->log_size;
+	const unsigned int limit = min(1U << eq->log_size, EVENTS_MAX);
 	struct hw_eqe batch[BATCH];
 	unsigned int total = 0;
 	unsigned int count, i;
