@@ -22,6 +22,7 @@
  * @create_result: of the scheduler's create_cq
  * @num_scheduled: CQs that the scheduler knows
  * @num_synchronized: calls of the scheduler's synchronize
+ * @num_modified: MODIFY_CQ commands
  * @num_worked: runs of slow_work_fn() that have ended
  * @status: of DESTROY_CQ
  */
@@ -34,6 +35,7 @@ struct fixture {
 	int create_result;
 	unsigned int num_scheduled;
 	unsigned int num_synchronized;
+	unsigned int num_modified;
 	unsigned int num_worked;
 	u8 status;
 };
@@ -46,6 +48,9 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	switch (hw_cmd_in_get_opcode(in)) {
 	case HW_CMD_CREATE_CQ:
 		hw_create_cq_out_set_cqn(out, CQN);
+		return HW_COMMAND_STATUS_OK;
+	case HW_CMD_MODIFY_CQ:
+		fixture->num_modified++;
 		return HW_COMMAND_STATUS_OK;
 	case HW_CMD_DESTROY_CQ:
 		fixture->num_destroyed++;
@@ -285,6 +290,21 @@ static void synchronize_cq_waits_for_core_and_scheduler(struct kunit *test)
 	destroy_cq(test, fixture);
 }
 
+/* Another CQ may have the CQN by then. DIM asks until ib_free_cq() ends it. */
+static void modify_stopped_cq_issues_no_command(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_cq *ib = &fixture->cq->ib;
+
+	fixture->fake->hw.caps.cq_moderation = 1;
+	KUNIT_EXPECT_EQ(test, 0, cxib_modify_cq(ib, 1, 1));
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_modified);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pre_destroy_cq(ib));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_modify_cq(ib, 1, 1));
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_modified);
+	destroy_cq(test, fixture);
+}
+
 static void create_cq_scheduler_fails_leaves_nothing(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -339,6 +359,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(free_cq_calls_scheduler_once),
 	KUNIT_CASE(destroy_cq_calls_scheduler_once),
 	KUNIT_CASE(synchronize_cq_waits_for_core_and_scheduler),
+	KUNIT_CASE(modify_stopped_cq_issues_no_command),
 	KUNIT_CASE(create_cq_scheduler_fails_leaves_nothing),
 	{}
 };

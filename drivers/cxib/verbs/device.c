@@ -324,7 +324,10 @@ static void describe(struct cxib_ibdev *ibdev)
 	ib->node_type = RDMA_NODE_IB_CA;
 	ib->phys_port_cnt = ibdev->hw->caps.num_ports;
 	ib->num_comp_vectors = ibdev->hw->completion_eq_count;
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+	/* Else ib_free_cq() frees what DIM needs while events may still let the CQ be polled. */
 	ib->use_cq_dim = ibdev->hw->caps.cq_moderation;
+#endif
 	ib->dev.parent = ibdev->hw->bus->dev;
 	ib_set_device_ops(ib, &ops);
 	ib_set_device_ops(ib, &cxib_mr_ops);

@@ -271,9 +271,12 @@ int cxib_pre_destroy_cq(struct ib_cq *ib)
 {
 	struct cxib_cq *cq = to_cq(ib);
 
+	/* The RDMA core adapts the moderation (DIM) until ib_free_cq() ends that, later. */
+	mutex_lock(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	cq->is_stopped = true;
 	spin_unlock_irq(&cq->lock);
+	mutex_unlock(&cq->resize_lock);
 	return destroy_in_device(cq, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pre_destroy_cq);
@@ -342,9 +345,14 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
+	/* Another CQ may have the CQN of one that is stopped. */
+	guard(mutex)(&cq->resize_lock);
+	if (cq->is_stopped)
+		return -EINVAL;
 	return cxib_cmd_modify_cq_moderation(commands_of(ibdev), cq->uid, cq->cqn, count,
 					     microseconds);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_cq);
 
 /* The event was raised while the CQ was being destroyed, or the device is faulty. */
 static void drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
@@ -357,6 +365,15 @@ static void drop_late(struct cxib_cq *cq)
 {
 	WRITE_ONCE(cq->claim.num_late, cq->claim.num_late + 1);
 	trace_cq_late(to_ibdev(cq->ib.device), cq->cqn, true);
+}
+
+/*
+ * ib_alloc_cq() arms the CQ before it sets the workqueue that comp_handler uses. No QP has the CQ
+ * until then, so only a faulty device raises an event.
+ */
+static bool cq_is_ready(const struct cxib_cq *cq)
+{
+	return READ_ONCE(cq->ib.comp_wq) || !cxib_cq_is_core_polled(cq) || !cq_has_work(cq);
 }
 
 /*
@@ -374,7 +391,7 @@ static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 		return cxib_claim_take_one(&cq->claim);
 	}
 	cxib_claim_count_event(&cq->claim);
-	return cxib_claim_take(&cq->claim);
+	return cq_is_ready(cq) && cxib_claim_take(&cq->claim);
 }
 
 /*
@@ -414,7 +431,7 @@ static void raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	lockdep_assert_held(&ibdev->flush_lock);
 
-	if (cxib_cq_event_due(cq))
+	if (cq_is_ready(cq) && cxib_cq_event_due(cq))
 		cxib_cq_deliver_event(cq);
 }
 
