@@ -343,18 +343,19 @@ static const struct cxib_poll_ops scripted_ops = {
 
 static const struct scripted scripts[] = {
 	/* Empty at once: armed; a completion came in between. */
-	{ "0nn0", "pcla", CXIB_POLL_END_ARMED },
-	{ "0nn1", "pcla", CXIB_POLL_END_MISSED },
+	{ "0n0", "pla", CXIB_POLL_END_ARMED },
+	{ "0n1", "pla", CXIB_POLL_END_MISSED },
 	/* Less than a batch: the CQ was empty. */
 	{ "3nn0", "pcla", CXIB_POLL_END_ARMED },
 	/* Full batches, until the quantum is used up. */
 	{ "4n4n4y", "pcpcpc", CXIB_POLL_END_QUANTUM },
-	{ "4n4n0nn0", "pcpcpcla", CXIB_POLL_END_ARMED },
-	/* Empty, with the quantum used up: nothing to be queued for, no time to linger. */
-	{ "3y0", "pca", CXIB_POLL_END_ARMED },
-	{ "0y1", "pca", CXIB_POLL_END_MISSED },
-	/* Lingering finds completions. */
-	{ "0ny0ny4n1nn0", "pclpclpcpcla", CXIB_POLL_END_ARMED },
+	{ "4n4n0n0", "pcpcpla", CXIB_POLL_END_ARMED },
+	/* Empty, with the quantum used up: not queued again; lingering costs no other CQ. */
+	{ "3yn0", "pcla", CXIB_POLL_END_ARMED },
+	{ "3yn1", "pcla", CXIB_POLL_END_MISSED },
+	{ "3yy4y", "pclpc", CXIB_POLL_END_QUANTUM },
+	/* Lingering finds completions; until then it is not charged. */
+	{ "0y0y4n1nn0", "plplpcpcla", CXIB_POLL_END_ARMED },
 };
 
 static void turn_polls_until_empty_or_over(struct kunit *test)
@@ -375,7 +376,7 @@ static void turn_polls_until_empty_or_over(struct kunit *test)
 /* The CQ is polled to the end of the turn, but not armed. */
 static void turn_of_gone_cq_does_not_arm(struct kunit *test)
 {
-	static const struct scripted script = { "4n0nn", "pcpcl", CXIB_POLL_END_GONE };
+	static const struct scripted script = { "4n0n", "pcpl", CXIB_POLL_END_GONE };
 	struct cxib_poll_state state = { .phase = ATOMIC_INIT(CXIB_POLL_GONE) };
 
 	scripted.test = test;

@@ -140,6 +140,8 @@ struct cxib_poll_statistics {
  * @entry: place in the list of the runner that owns the CQ
  * @busy_poll_ns: how long an empty CQ is polled before it is armed; 0: not at all
  * @batch_start: local_clock() at the start of the batch
+ * @batch_ran: processor time of the task at its last switch before the batch
+ * @batch_switches: number of its switches before the batch
  * @linger_until: local_clock() at which polling of the empty CQ ends; 0: it is not empty
  * @completed: number of completions since the CQ was armed
  * @queued_at: local_clock() when the CQ was queued
@@ -163,6 +165,8 @@ struct cxib_poll_cq {
 	struct cxib_poll_entry entry;
 	u64 busy_poll_ns;
 	u64 batch_start;
+	u64 batch_ran;
+	unsigned long batch_switches;
 	u64 linger_until;
 	unsigned int completed;
 	u64 queued_at;

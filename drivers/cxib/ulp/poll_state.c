@@ -70,6 +70,8 @@ static enum cxib_poll_end arm(struct cxib_poll_state *state, const struct cxib_p
  * @state: of the CQ, after cxib_poll_begin()
  * @ops: operations
  *
+ * An empty CQ may be polled for longer than its quantum: @linger looks after the others.
+ *
  * Context: that of done(); the lock of the list is not held.
  * Return: how the turn has ended; the caller passes it to cxib_poll_requeue().
  */
@@ -82,10 +84,10 @@ enum cxib_poll_end cxib_poll_turn(struct cxib_poll_state *state, const struct cx
 		budget = ops->batch(state);
 		polled = ops->poll(state, budget);
 		is_empty = polled < budget;
-		is_over = ops->charge(state, polled);
+		is_over = polled && ops->charge(state, polled);
 		if (is_over && !is_empty)
 			return CXIB_POLL_END_QUANTUM;
-	} while (!is_over && (!is_empty || ops->linger(state)));
+	} while (!is_empty || ops->linger(state));
 	return arm(state, ops);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_turn);

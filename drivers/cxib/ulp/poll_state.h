@@ -57,7 +57,8 @@ enum cxib_poll_end {
  * @batch: returns how many completions to poll at once, at least 1
  * @poll: polls at most @budget completions and calls their done(); returns their number,
  *	less than @budget if the CQ was empty
- * @charge: called after each @poll with its result; returns true if the quantum is used up
+ * @charge: called after each @poll with its result, unless that is 0: a look at an empty CQ is
+ *	free. Returns true if the quantum is used up.
  * @linger: called when the CQ is empty; returns true to poll again before arming
  * @arm: arms the CQ. Returns a positive value if there are completions and the claim was
  *	taken back, 0 if the event owns the CQ.
