@@ -3,14 +3,16 @@
 #include <linux/bottom_half.h>
 #include <linux/irq_poll.h>
 #include <linux/kthread.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/isolation.h>
 #include <uapi/linux/sched/types.h>
 
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-/* A turn counts as this much of the budget of 256 that a softirq has. */
+/* A call counts as this much of the budget of 256 that a softirq has. */
 #define SOFTIRQ_WEIGHT		64
 
 static struct cxib_poll_softirq *softirq_of(struct cxib_poll_runner *runner)
@@ -40,12 +42,20 @@ static const struct cxib_poll_runner_ops softirq_ops = {
 	.idle = complete_softirq,
 };
 
-/* The whole budget: the softirq calls again. Less: complete_softirq() has run. */
+/*
+ * The whole budget: the softirq calls again. Less: complete_softirq() has run. Turns of CQs that
+ * were soon empty share a call, so that many quiet CQs do not use up the budget.
+ */
 static int poll_softirq(struct irq_poll *iop, int budget)
 {
 	struct cxib_poll_softirq *softirq = container_of(iop, struct cxib_poll_softirq, iop);
+	u64 end = local_clock() + READ_ONCE(softirq->runner.list.quantum_ns);
+	bool is_active;
 
-	return cxib_poll_runner_turn(&softirq->runner) ? budget : 0;
+	do {
+		is_active = cxib_poll_runner_turn(&softirq->runner);
+	} while (is_active && local_clock() < end);
+	return is_active ? budget : 0;
 }
 
 static void kick_thread(struct cxib_poll_runner *runner)
@@ -75,14 +85,14 @@ static bool run_thread_turn(struct cxib_poll_thread *thread)
 
 /*
  * A thread of one CQ competes with those of other CQs: it lets the scheduler choose after each
- * turn, and does not wait for the tick.
+ * turn, and does not wait for the tick. One of a vector may never switch, which RCU tasks wait for.
  */
 static void let_others_run(const struct cxib_poll_thread *thread)
 {
 	if (thread->may_sleep)
 		schedule();
 	else
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 }
 
 static int thread_fn(void *data)
@@ -129,6 +139,7 @@ static void set_default_cpus(struct task_struct *task, int node)
 	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
 		return;
 	cpumask_and(cpus, near, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));
 	if (cpumask_intersects(cpus, cpu_online_mask))
 		set_cpus_allowed_ptr(task, cpus);
 	free_cpumask_var(cpus);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Work items of CQs: one turn each, then behind the other work items of the CPU. */
 #include "compat/workqueue.h"
+#include "hw/hw.h"
 #include "ulp/poll.h"
 
 static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
@@ -53,15 +54,19 @@ void cxib_poll_work_stop(struct cxib_poll_work *work)
 	cancel_work_sync(&work->work);
 }
 
+/*
+ * The name is that of the PCI function: the RDMA device may be renamed, and another one may get the
+ * name that sysfs has for the workqueue. It has at most 23 characters in Linux 6.1.
+ */
 static struct workqueue_struct *allocate(const struct cxib_poll_device *polling, bool is_unbound)
 {
-	const char *name = dev_name(&polling->ibdev->ib.dev);
+	const char *name = dev_name(polling->ibdev->hw->bus->dev);
 
 	if (is_unbound)
-		return alloc_workqueue("cxib-cq-unbound-%s",
+		return alloc_workqueue("cxib-cq-%s",
 				       WQ_UNBOUND | WQ_SYSFS | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
 				       name);
-	return alloc_workqueue("cxib-cq-%s", WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0, name);
+	return alloc_workqueue("cxib-cpu-%s", WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0, name);
 }
 
 /**
