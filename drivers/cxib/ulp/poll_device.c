@@ -200,28 +200,19 @@ static enum cxib_poll_target options_target(const struct cxib_cq_options *option
 	}
 }
 
-static void set_thread_policy(struct task_struct *task, const struct cxib_cq_options *options)
+/* The settings of the HCA apply again. */
+static int reset_options(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
-	switch (options->policy) {
-	case CXIB_THREAD_FIFO_LOW:
-		sched_set_fifo_low(task);
-		break;
-	case CXIB_THREAD_FIFO:
-		sched_set_fifo(task);
-		break;
-	default:
-		sched_set_normal(task, options->nice);
-		break;
-	}
-}
+	const struct cxib_poll_settings *settings = &polling->policy->settings;
+	int err = prepare(polling, poll, policy_target(poll, settings));
 
-/* The CPUs were online when they were checked. If none is any more, the thread runs anywhere. */
-static void set_thread_options(struct cxib_poll_thread *thread,
-			       const struct cxib_cq_options *options)
-{
-	set_thread_policy(thread->task, options);
-	if (options->cpus)
-		set_cpus_allowed_ptr(thread->task, options->cpus);
+	if (err && err != -ENOSPC)
+		return err;
+	WRITE_ONCE(poll->weight, 1);
+	set_slice(poll);
+	poll->is_explicit = false;
+	follow(polling, poll, settings);
+	return 0;
 }
 
 /**
@@ -239,14 +230,14 @@ int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq
 	int err;
 
 	guard(mutex)(&polling->policy->lock);
+	if (options->context == CXIB_CQ_DEVICE_SETTINGS)
+		return reset_options(polling, poll);
 	err = prepare(polling, poll, target);
 	if (err == -ENOSPC)
 		err = -ENOMEM;
 	if (err)
 		return err;
 	WRITE_ONCE(poll->weight, options->weight ?: 1);
-	if (target == CXIB_POLL_OWN_THREAD)
-		set_thread_options(&poll->thread, options);
 	set_slice(poll);
 	poll->is_explicit = true;
 	poll->is_left_to_core = false;

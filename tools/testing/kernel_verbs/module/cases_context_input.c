@@ -28,7 +28,7 @@ struct invalid_options {
 };
 
 static const struct invalid_options invalid[] = {
-	{ "unknown context", { .context = BEYOND(CXIB_CQ_UNBOUND_WORKQUEUE) } },
+	{ "unknown context", { .context = BEYOND(CXIB_CQ_DEVICE_SETTINGS) } },
 	{ "unknown flag", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD << 1 } },
 	{ "own thread in softirq", { .context = CXIB_CQ_SOFTIRQ, .flags = CXIB_CQ_OWN_THREAD } },
 	{ "own thread in workqueue", { .context = CXIB_CQ_WORKQUEUE, .flags = CXIB_CQ_OWN_THREAD } },
@@ -36,13 +36,7 @@ static const struct invalid_options invalid[] = {
 	{ "busy_poll_us", { .context = CXIB_CQ_THREAD, .busy_poll_us = BEYOND(CXIB_CQ_BUSY_POLL_US_MAX) } },
 	{ "busy_poll_us in softirq", { .context = CXIB_CQ_SOFTIRQ, .busy_poll_us = 1 } },
 	{ "busy_poll_us in workqueue", { .context = CXIB_CQ_WORKQUEUE, .busy_poll_us = 1 } },
-	{ "nice above 19", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .nice = BEYOND(MAX_NICE) } },
-	{ "nice below -20", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .nice = MIN_NICE - 1 } },
-	{ "nice without own thread", { .context = CXIB_CQ_THREAD, .nice = 1 } },
-	{ "policy", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .policy = BEYOND(CXIB_THREAD_FIFO) } },
-	{ "policy without own thread", { .context = CXIB_CQ_THREAD, .policy = CXIB_THREAD_FIFO } },
-	{ "cpus without own thread", { .context = CXIB_CQ_THREAD, .cpus = cpu_possible_mask } },
-	{ "no online CPU", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .cpus = cpu_none_mask } },
+	{ "weight of the device", { .context = CXIB_CQ_DEVICE_SETTINGS, .weight = 1 } },
 };
 
 static int expect_refusal(struct kverbs_report *report, const char *what, struct ib_cq *cq, int err)
@@ -64,8 +58,17 @@ static int alloc_with_invalid_options(struct kverbs_report *report)
 
 	for (i = 0; i < ARRAY_SIZE(invalid) && !err; i++)
 		err = expect_refusal(report, invalid[i].what,
-				     kverbs_alloc_cq(device, NULL, ENTRIES, 0, &invalid[i].options), -EINVAL);
+				     cxib_alloc_cq(device, NULL, ENTRIES, 0, &invalid[i].options), -EINVAL);
 	return err;
+}
+
+/* The class of the handlers is that of ib_alloc_cq(). */
+static int alloc_as_device(struct kverbs_report *report)
+{
+	const struct cxib_cq_options device = { .context = CXIB_CQ_DEVICE_SETTINGS };
+
+	return expect_refusal(report, "as the device",
+			      cxib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, &device), -EINVAL);
 }
 
 static int alloc_with_invalid_size(struct kverbs_report *report)
@@ -86,7 +89,7 @@ static int alloc_with_invalid_size(struct kverbs_report *report)
 
 	for (i = 0; i < ARRAY_SIZE(bad) && !err; i++)
 		err = expect_refusal(report, "size or vector",
-				     kverbs_alloc_cq(device, NULL, bad[i].entries, bad[i].vector, &options),
+				     cxib_alloc_cq(device, NULL, bad[i].entries, bad[i].vector, &options),
 				     -EINVAL);
 	return err;
 }
@@ -94,7 +97,7 @@ static int alloc_with_invalid_size(struct kverbs_report *report)
 static int expect_change(struct kverbs_report *report, const char *what, struct ib_cq *cq,
 			 const struct cxib_cq_options *options, int expected)
 {
-	int err = kverbs_set_context(cq, options);
+	int err = cxib_cq_set_context(cq, options);
 
 	return err == expected ? 0 : kverbs_fail(report, "%s: error %d instead of %d", what, err, expected);
 }
@@ -110,6 +113,7 @@ static int change_class(struct kverbs_report *report, struct ib_cq *cq, enum ib_
 	const struct cxib_cq_options workqueue = { .context = CXIB_CQ_WORKQUEUE };
 	const struct cxib_cq_options unbound = { .context = CXIB_CQ_UNBOUND_WORKQUEUE };
 	const struct cxib_cq_options direct = { .context = CXIB_CQ_DIRECT };
+	const struct cxib_cq_options device = { .context = CXIB_CQ_DEVICE_SETTINGS };
 	const bool may_sleep = context == IB_POLL_WORKQUEUE || context == IB_POLL_UNBOUND_WORKQUEUE;
 	const int no_sleep = context == IB_POLL_SOFTIRQ ? 0 : -EINVAL, sleep = may_sleep ? 0 : -EINVAL;
 
@@ -118,7 +122,8 @@ static int change_class(struct kverbs_report *report, struct ib_cq *cq, enum ib_
 	       expect_change(report, "own thread", cq, &own, sleep) ?:
 	       expect_change(report, "workqueue", cq, &workqueue, sleep) ?:
 	       expect_change(report, "unbound workqueue", cq, &unbound, sleep) ?:
-	       expect_change(report, "direct", cq, &direct, -EINVAL);
+	       expect_change(report, "direct", cq, &direct, -EINVAL) ?:
+	       expect_change(report, "as the device", cq, &device, context == IB_POLL_DIRECT ? -EINVAL : 0);
 }
 
 static int change_with_invalid_options(struct kverbs_report *report, enum ib_poll_context context)
@@ -174,7 +179,7 @@ static int use_device_of_another_driver(struct kverbs_report *report)
 		return -ENOMEM;
 	other->ops.owner = NULL;
 	err = expect_refusal(report, "device of another driver",
-			     kverbs_alloc_cq(other, NULL, ENTRIES, 0, &options), -EOPNOTSUPP) ?:
+			     cxib_alloc_cq(other, NULL, ENTRIES, 0, &options), -EOPNOTSUPP) ?:
 	      expect_change(report, "CQ of another driver", &cq, &options, -EOPNOTSUPP);
 	kfree(other);
 	return err;
@@ -191,7 +196,7 @@ static int choose_vectors(struct kverbs_report *report)
 
 	count = min_t(unsigned int, ARRAY_SIZE(cq), 2 * device->num_comp_vectors);
 	for (i = 0; i < count && !err; i++) {
-		cq[i] = kverbs_alloc_cq(device, NULL, ENTRIES, CXIB_ANY_VECTOR, &options);
+		cq[i] = cxib_alloc_cq(device, NULL, ENTRIES, CXIB_ANY_VECTOR, &options);
 		if (IS_ERR(cq[i]))
 			err = kverbs_fail(report, "any vector: error %ld", PTR_ERR(cq[i]));
 		else
@@ -226,7 +231,7 @@ static int alloc_killed(struct kverbs_report *report)
 	unsigned int i;
 
 	for (i = 0; i < KILLED_CALLS; i++) {
-		struct ib_cq *cq = kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, &own_thread);
+		struct ib_cq *cq = cxib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, &own_thread);
 
 		if (IS_ERR(cq))
 			return expect_refusal(report, "killed", cq, -EINTR);
@@ -235,7 +240,7 @@ static int alloc_killed(struct kverbs_report *report)
 	return kverbs_fail(report, "killed: none of %u calls is refused", KILLED_CALLS);
 }
 
-/* A CQ keeps the thread that it gets, so each call has another CQ. */
+/* A CQ that has a thread needs no other one, so each call has another CQ. */
 static int change_killed(struct killed_caller *caller)
 {
 	unsigned int i;
@@ -246,7 +251,7 @@ static int change_killed(struct killed_caller *caller)
 
 		if (IS_ERR(cq))
 			return kverbs_fail(caller->report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
-		err = kverbs_set_context(cq, &own_thread);
+		err = cxib_cq_set_context(cq, &own_thread);
 		if (err) {
 			caller->cq = cq;
 			return err == -EINTR ? 0 : kverbs_fail(caller->report, "killed: error %d instead of %d",
@@ -317,7 +322,7 @@ int kverbs_context_no_options(struct kverbs_report *report, const struct kverbs_
 
 	if (IS_ERR(cq))
 		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
-	err = expect_refusal(report, "no options", kverbs_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, NULL),
+	err = expect_refusal(report, "no options", cxib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, NULL),
 			     -EINVAL) ?:
 	      expect_change(report, "no options", cq, NULL, -EINVAL);
 	ib_free_cq(cq);
@@ -333,7 +338,7 @@ int kverbs_context_no_options(struct kverbs_report *report, const struct kverbs_
  */
 int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return alloc_with_invalid_options(report) ?: alloc_with_invalid_size(report) ?:
+	return alloc_with_invalid_options(report) ?: alloc_as_device(report) ?: alloc_with_invalid_size(report) ?:
 	       change_with_invalid_options(report, IB_POLL_DIRECT) ?:
 	       change_with_invalid_options(report, IB_POLL_SOFTIRQ) ?:
 	       change_with_invalid_options(report, IB_POLL_WORKQUEUE) ?:

@@ -8,7 +8,9 @@
 #include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/prandom.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "single.h"
 
@@ -43,6 +45,7 @@ struct context_queue {
  * struct context_test - sends from the first end to the second one
  * @pair: ends
  * @may_sleep: done() handlers may sleep
+ * @fixed: the context, which does not change meanwhile; NULL: it does
  * @is_flushed: completions are expected to be flushed
  * @send: send WRs of the first end
  * @receive: receive WRs of the second end
@@ -53,6 +56,7 @@ struct context_queue {
 struct context_test {
 	struct kverbs_pair pair;
 	bool may_sleep;
+	const struct cxib_cq_options *fixed;
 	bool is_flushed;
 	struct context_queue send;
 	struct context_queue receive;
@@ -68,9 +72,32 @@ static void context_fail(struct context_test *test, const char *text, u32 number
 	complete(&test->finished);
 }
 
+/* Threads are named after the device, and what they poll. */
+static bool is_thread(const char *kind)
+{
+	return !in_serving_softirq() && current->flags & PF_KTHREAD && strstr(current->comm, kind);
+}
+
+static bool is_in_context(const struct cxib_cq_options *options)
+{
+	switch (options->context) {
+	case CXIB_CQ_SOFTIRQ:
+		return in_serving_softirq();
+	case CXIB_CQ_THREAD:
+		return is_thread(options->flags & CXIB_CQ_OWN_THREAD ? "/cq" : "/comp");
+	case CXIB_CQ_WORKQUEUE:
+	case CXIB_CQ_UNBOUND_WORKQUEUE:
+		return current->flags & PF_WQ_WORKER;
+	default:
+		return !in_serving_softirq();
+	}
+}
+
 /* Where done() runs must be as include/cxib/poll_context.h says. */
 static void check_execution(struct context_test *test, u32 number)
 {
+	if (test->fixed && !is_in_context(test->fixed))
+		context_fail(test, "done() runs in another context", number);
 	if (test->may_sleep) {
 		if (in_serving_softirq() || softirq_count() || in_hardirq() || irqs_disabled())
 			context_fail(test, "done() cannot sleep", number);
@@ -223,6 +250,8 @@ static bool options_may_sleep(const struct cxib_cq_options *options)
 	       options->context == CXIB_CQ_UNBOUND_WORKQUEUE;
 }
 
+static int run_traffic(struct context_test *test, u64 seed);
+
 static int with_context(struct kverbs_report *report, const struct kverbs_settings *settings,
 			const struct cxib_cq_options *options,
 			int (*run)(struct context_test *test, u64 seed))
@@ -236,6 +265,7 @@ static int with_context(struct kverbs_report *report, const struct kverbs_settin
 	spec.core_polls = true;
 	spec.options = options;
 	test->may_sleep = options_may_sleep(options);
+	test->fixed = run == run_traffic ? options : NULL;
 	test->total = MESSAGES * settings->rounds;
 	init_completion(&test->finished);
 	init_queue(test, &test->send, send_done);
@@ -258,7 +288,7 @@ static const struct cxib_cq_options sleeping[] = {
 	{ .context = CXIB_CQ_WORKQUEUE },
 	{ .context = CXIB_CQ_UNBOUND_WORKQUEUE, .weight = CXIB_CQ_WEIGHT_MAX },
 	{ .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD },
-	{ .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .busy_poll_us = 20, .nice = -5 },
+	{ .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .busy_poll_us = 20 },
 };
 
 static const struct cxib_cq_options not_sleeping[] = {
@@ -293,7 +323,7 @@ static int change_once(struct context_changer *changer)
 	if (changer->resizes && number & 0x100)
 		return ib_resize_cq(cq, ENTRIES_MIN << (number >> 1) % LOG_GROWTH_MAX);
 #endif
-	return kverbs_set_context(cq, test->may_sleep ? &sleeping[choice] : &not_sleeping[choice]);
+	return cxib_cq_set_context(cq, test->may_sleep ? &sleeping[choice] : &not_sleeping[choice]);
 }
 
 static int change_at_random(void *data)

@@ -192,11 +192,6 @@ void kverbs_to_cpu(struct kverbs_end *end);
 int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad);
 
-/* contexts.c */
-struct ib_cq *kverbs_alloc_cq(struct ib_device *device, void *context, int nr_cqe, int comp_vector,
-			      const struct cxib_cq_options *options);
-int kverbs_set_context(struct ib_cq *cq, const struct cxib_cq_options *options);
-
 /* cases_context_input.c */
 int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings);
 int kverbs_context_killed(struct kverbs_report *report, const struct kverbs_settings *settings);

@@ -40,7 +40,7 @@ static struct ib_cq *create_cq(struct kverbs_end *end, const struct kverbs_spec 
 	if (end->pooled)
 		return ib_cq_pool_get(end->device, attr.cqe, 0, IB_POLL_WORKQUEUE);
 	if (spec->options)
-		return kverbs_alloc_cq(end->device, end, attr.cqe, 0, spec->options);
+		return cxib_alloc_cq(end->device, end, attr.cqe, 0, spec->options);
 	if (spec->core_polls)
 		return ib_alloc_cq(end->device, end, attr.cqe, 0, spec->context);
 	return ib_create_cq(end->device, note_completion, note_event, end, &attr);
