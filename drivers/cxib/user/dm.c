@@ -7,6 +7,7 @@
  * address execute it.
  */
 #include <linux/bitmap.h>
+#include <linux/io.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -249,6 +250,29 @@ static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *
 	return err;
 }
 
+/*
+ * The bytes of the last owner are still there: the public interface does not say that the device
+ * clears MEMIC. Stores have 4 bytes, as those of libmlx5. They are combined; the read returns when
+ * they have reached the device.
+ */
+static int clear_memory(const struct cxib_dm *memory)
+{
+	void __iomem *pages = ioremap_wc(memory->ibdev->hw->bus->bar + memory->mapping.address,
+					 memory->mapping.length);
+	u32 __iomem *words;
+	u32 i;
+
+	if (!pages)
+		return -ENOMEM;
+	words = pages + offset_in_page(memory->address);
+	for (i = 0; i < memory->size / sizeof(*words); i++)
+		__raw_writel(0, &words[i]);
+	wmb();
+	__raw_readl(words);
+	iounmap(pages);
+	return 0;
+}
+
 static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
 				 const struct ib_dm_alloc_attr *attr)
 {
@@ -273,6 +297,11 @@ static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
 		.length = pages_of(memory) << PAGE_SHIFT,
 		.free = free_memory_mapping,
 	};
+	err = clear_memory(memory);
+	if (err) {
+		kref_put(&memory->references, free_memory);
+		return ERR_PTR(err);
+	}
 	return memory;
 }
 

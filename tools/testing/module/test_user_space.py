@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 import guest
 import raw_verbs
 import rdma
+from pyverbs.device import AllocDmAttr, Context, DM
 
 ROUNDS = int(os.environ.get("CXIB_ROUNDS", "200"))
 TCP_PORTS = itertools.count(18515)
@@ -266,6 +267,19 @@ class Refused(ProgramTest):
             return  # it keeps what was freed for a while, and looks for leaks itself
         # Those of the kernel's own come and go.
         rdma.until(lambda: tasks() < before + self.PROGRAMS // 3, "the tasks of the programs are gone")
+
+
+class DeviceMemory(ProgramTest):
+    """Memory of the device itself (MEMIC)."""
+
+    SIZE = 4096
+
+    def test_allocated_memory_shows_nothing_of_last_owner(self) -> None:
+        with Context(name=self.first.device) as context:
+            with DM(context, AllocDmAttr(length=self.SIZE)) as memory:
+                memory.copy_to_dm(0, b"\xa5" * self.SIZE, self.SIZE)
+            with DM(context, AllocDmAttr(length=self.SIZE)) as memory:
+                self.assertEqual(memory.copy_from_dm(0, self.SIZE), bytes(self.SIZE))
 
 
 class PinnedMemory(ProgramTest):
