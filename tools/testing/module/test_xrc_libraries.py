@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,9 @@ QP_ACCESS_ERR = "0x80000003"
 SHORTLY = 100000
 QP_STATE = 1  # bit of enum ibv_qp_attr_mask
 QP_PORT = 1 << 5
+RATE_LIMIT = 1 << 25
 ALL_BITS = 0xffffffff
+OTHER_USER = 65534
 STATES = {"INIT": 1, "RTR": 2, "RTS": 3}
 
 
@@ -41,6 +44,23 @@ def target_qps() -> set[int]:
     text = subprocess.run(["rdma", "-j", "-d", "resource", "show", "qp"], check=True, capture_output=True, text=True).stdout
     device = rdma.devices()[0]
     return {qp["lqpn"] for qp in json.loads(text) if qp.get("type") == "XRC_TGT" and qp.get("ifname") == device}
+
+
+PREEMPTION = pathlib.Path("/sys/kernel/debug/sched/preempt")
+
+
+@contextlib.contextmanager
+def full_preemption() -> Iterator[None]:
+    """Has threads preempted in the kernel, too; one that is compiled for a single kind of preemption stays with it."""
+    if not PREEMPTION.exists():
+        yield
+        return
+    before = re.search(r"\((\w+)\)", PREEMPTION.read_text())[1]
+    guest.write_attribute(PREEMPTION, "full")
+    try:
+        yield
+    finally:
+        guest.write_attribute(PREEMPTION, before)
 
 
 GROUPS = pathlib.Path("/run/xrc_groups")
@@ -117,12 +137,12 @@ class WithAgents(unittest.TestCase):
         agent("srq", 0, 0)
         return agent, int(agent("sender", 0))
 
-    def join(self, agent: Agent, qpn: int) -> Agent:
+    def join(self, agent: Agent, qpn: int, masks: str = "") -> Agent:
         """Brings a receive QP to RTR, and connects a new sender with it, which is returned."""
         sender, number = self.sender()
         agent("init", 0, qpn)
         agent("rtr", 0, qpn, sender.lid, number)
-        sender("connect", 0, agent.lid, qpn)
+        sender("connect", 0, agent.lid, qpn, masks)
         return sender
 
     def check_message(self, sender: Agent, receiver: Agent, srqn: int, text: str) -> None:
@@ -150,6 +170,22 @@ class Library(WithAgents):
         for text in ("one", "two", "three"):
             self.check_message(sender, receiver, srqn, text)
         self.assertIn(f"state {STATES['RTR']} ", receiver("query", 0, qpn))
+
+    def test_sender_connected_by_rc_masks_sends(self) -> None:
+        receiver, srqn = self.receiver()
+        qpn = int(receiver("create", 0))
+        self.check_message(self.join(receiver, qpn, "rc"), receiver, srqn, "compatible")
+
+    def test_qp_in_rts_receives_without_communication_event(self) -> None:
+        for masks in ("", "rc"):
+            with self.subTest(masks=masks):
+                receiver, srqn = self.receiver()
+                qpn = int(receiver("create", 0))
+                sender = self.join(receiver, qpn)
+                receiver("rts", 0, qpn, masks)
+                self.assertIn(f"state {STATES['RTS']} ", receiver("query", 0, qpn))
+                self.check_message(sender, receiver, srqn, "ready")
+                self.assertEqual(receiver("event", 0), "none")
 
     def test_qp_with_creator_killed_receives(self) -> None:
         creator = self.member()
@@ -253,6 +289,14 @@ class Library(WithAgents):
             self.assertEqual(agent("race", 0, qpn), "1 EINVAL")
             self.assertNotIn(qpn, target_qps())
 
+    def test_unregister_beside_registering_thread_succeeds(self) -> None:
+        """The registration of the other thread may be one that the kernel has made, but not published."""
+        creator = self.member()
+        agent = self.member()
+        qpn = int(creator("create", 0))
+        with full_preemption():
+            self.assertEqual(agent("repeat", 0, qpn, os.environ.get("CXIB_REPEATED", "3000")), "0")
+
     def test_domain_being_closed_busy(self) -> None:
         agent = self.agent()
         agent("domain", 0, "-", "create")
@@ -328,8 +372,8 @@ class Library(WithAgents):
         self.assertGreater(failed, 0)
         self.assertEqual(agent("close", 0), "0")
 
-    def check_number_is_refused(self, agent: Agent, qpn: int) -> None:
-        for call in (("register", 0, qpn), ("unregister", 0, qpn), ("init", 0, qpn), ("query", 0, qpn)):
+    def check_number_is_refused(self, agent: Agent, domain: int, qpn: int) -> None:
+        for call in (("register", domain, qpn), ("unregister", domain, qpn), ("init", domain, qpn), ("query", domain, qpn)):
             with self.subTest(call=call):
                 self.assertEqual(agent.refusal(*call), "EINVAL")
 
@@ -339,20 +383,18 @@ class Library(WithAgents):
         agent("unregister", 0, qpn)
         # Numbers of QPs have 24 bits.
         for number in (qpn, 0, 0xffffff, 0x1000000 + qpn, ALL_BITS):
-            self.check_number_is_refused(agent, number)
+            self.check_number_is_refused(agent, 0, number)
 
     def test_qpn_of_other_type_refused(self) -> None:
         agent = self.member()
-        self.check_number_is_refused(agent, int(agent("rc-qp", 0)))
-        self.check_number_is_refused(agent, int(agent("sender", 1)))
+        self.check_number_is_refused(agent, 0, int(agent("rc-qp", 0)))
+        self.check_number_is_refused(agent, 0, int(agent("sender", 1)))
 
     def test_qpn_of_other_domain_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("domain", 1, self.other_file, "create")
-        for call in (("register", 1, qpn), ("unregister", 1, qpn), ("init", 1, qpn), ("query", 1, qpn)):
-            with self.subTest(call=call):
-                self.assertEqual(agent.refusal(*call), "EINVAL")
+        self.check_number_is_refused(agent, 1, qpn)
         self.assertIn(qpn, target_qps())
 
     def test_domain_unknown_to_kernel_refused(self) -> None:
@@ -364,6 +406,39 @@ class Library(WithAgents):
                 with self.subTest(kind=kind, call=call):
                     self.assertEqual(agent.refusal(*call), "EINVAL")
         self.assertEqual(target_qps(), {qpn})
+
+    def test_handles_of_domain_share_registration(self) -> None:
+        agent = self.member()
+        agent("domain", 1, self.file)
+        qpn = int(agent("create", 0))
+        self.assertEqual(agent("register", 1, qpn), "0")
+        # The registration keeps the handle that it was made with.
+        self.assertEqual(agent("close", 1), "0")
+        agent("domain", 1, self.file)
+        self.assertEqual(agent.refusal("close", 0), "EBUSY")
+        agent("unregister", 1, qpn)
+        self.assertEqual(agent("close", 0), "0")
+        self.assertEqual(target_qps(), set())
+        agent("unregister", 1, int(agent("create", 1)))
+        self.assertEqual(agent("close", 1), "0")
+
+    def test_other_user_needs_permission_to_read(self) -> None:
+        owner = self.member()
+        qpn = int(owner("create", 0))
+        stranger = self.agent()
+        stranger("user", OTHER_USER)
+        self.file.parent.chmod(0o755)
+        self.assertEqual(stranger.refusal("domain", 0, self.file), "EACCES")
+        stranger("domain", 1, "-", "create")
+        self.check_number_is_refused(stranger, 1, qpn)
+        self.file.chmod(0o644)
+        stranger("domain", 0, self.file)
+        stranger("init", 0, qpn)
+        stranger("register", 0, qpn)
+        owner.kill()
+        self.assertIn(qpn, target_qps())
+        stranger("unregister", 0, qpn)
+        self.assertNotIn(qpn, target_qps())
 
     def test_domain_with_registrations_stays_open(self) -> None:
         agent = self.member()
@@ -406,7 +481,8 @@ class Library(WithAgents):
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["RTR"], 1, QP_STATE), "EINVAL")
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 9, QP_STATE | QP_PORT), "EINVAL")
         self.assertEqual(agent.refusal("modify", 0, qpn, 200, 1, QP_STATE), "EINVAL")
-        self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, ALL_BITS), "EOPNOTSUPP")
+        for bits in (RATE_LIMIT, ALL_BITS):
+            self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, bits), "EOPNOTSUPP")
         self.assertIn("state 0 ", agent("query", 0, qpn))
 
     def test_null_arguments_refused(self) -> None:

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
@@ -397,6 +398,22 @@ static void do_rtr(void)
 		      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
 }
 
+/*
+ * rts DOMAIN QPN [rc]: to RTS, with what a receive QP needs, or ("rc") with the mask of an RC QP, as programs of 2008 do.
+ */
+static void do_rts(void)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS, .sq_psn = 0x123, .timeout = 14, .retry_cnt = 3, .rnr_retry = 7, .max_rd_atomic = 1,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN;
+
+	if (!strcmp(word(3), "rc"))
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	errno = 0;
+	result(modify(device->domains[number(1)], number(2), &attr, mask));
+}
+
 /* modify DOMAIN QPN STATE PORT MASK: anything. */
 static void do_modify(void)
 {
@@ -483,21 +500,22 @@ static void do_sender(void)
 	ok("%u", qp->qp_num);
 }
 
-/* connect SLOT LID QPN: brings a sender to RTS. */
+/* connect SLOT LID QPN [rc]: brings a sender to RTS; with "rc" by the masks of an RC QP, as programs of 2008 do. */
 static void do_connect(void)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1, .path_mtu = IBV_MTU_1024, .dest_qp_num = number(3),
 		.ah_attr = { .dlid = number(2), .port_num = 1 }, .sq_psn = 0x321, .timeout = 14, .retry_cnt = 3,
-		.rnr_retry = 7, .max_rd_atomic = 1,
+		.rnr_retry = 7, .max_rd_atomic = 1, .max_dest_rd_atomic = 1, .min_rnr_timer = 3,
 	};
+	const int of_responder = !strcmp(word(4), "rc") ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0;
 	struct ibv_qp *qp = device->qps[number(1)];
 	int error = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
 	attr.qp_state = IBV_QPS_RTR;
 	if (!error)
 		error = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				      IBV_QP_RQ_PSN);
+				      IBV_QP_RQ_PSN | of_responder);
 	attr.qp_state = IBV_QPS_RTS;
 	if (!error)
 		error = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -684,6 +702,39 @@ static void do_race(void)
 	ok("%d %s", succeeded, error ? strerrorname_np(error) : "0");
 }
 
+static atomic_bool is_over;
+
+static void *register_in_loop(void *unused)
+{
+	intptr_t failures = 0;
+
+	(void)unused;
+	while (!atomic_load(&is_over))
+		failures += reg(device->domains[number(1)], number(2)) != 0;
+	return (void *)failures;
+}
+
+/*
+ * repeat DOMAIN QPN ROUNDS: registers and unregisters, while another thread only registers; returns how often a call of
+ * either thread has failed.
+ */
+static void do_repeat(void)
+{
+	unsigned int failures = 0;
+	pthread_t thread;
+	void *others;
+
+	atomic_store(&is_over, false);
+	pthread_create(&thread, NULL, register_in_loop, NULL);
+	for (unsigned int left = number(3); left; left--) {
+		failures += reg(device->domains[number(1)], number(2)) != 0;
+		failures += unreg(device->domains[number(1)], number(2)) != 0;
+	}
+	atomic_store(&is_over, true);
+	pthread_join(thread, &others);
+	ok("%u", failures + (unsigned int)(intptr_t)others);
+}
+
 static struct {
 	struct ibv_xrcd *domain;
 	pthread_t thread;
@@ -743,6 +794,14 @@ static void do_join_group(void)
 	ok("0");
 }
 
+/* user ID: becomes that user, without privileges. */
+static void do_user(void)
+{
+	if (setgroups(0, NULL) || setgid(number(1)) || setuid(number(1)))
+		return failed(-1);
+	ok("0");
+}
+
 static const struct command {
 	const char *name;
 	void (*function)(void);
@@ -755,7 +814,7 @@ static const struct command {
 	{ "rc-qp", do_rc_qp }, { "sender", do_sender }, { "connect", do_connect }, { "send", do_send },
 	{ "write", do_write }, { "receive", do_receive }, { "event", do_event }, { "fork", do_fork },
 	{ "close-device", do_close_device }, { "replace-events", do_replace_events }, { "capability", do_capability },
-	{ "race", do_race }, { "closing", do_closing }, { "closed", do_closed }, { "join-group", do_join_group },
+	{ "race", do_race }, { "repeat", do_repeat }, { "rts", do_rts }, { "user", do_user }, { "closing", do_closing }, { "closed", do_closed }, { "join-group", do_join_group },
 };
 
 static void obey(char *line)
