@@ -35,6 +35,7 @@ QP_STATE = 1  # bit of enum ibv_qp_attr_mask
 QP_PORT = 1 << 5
 RATE_LIMIT = 1 << 25
 ALL_BITS = 0xffffffff
+ENDLESS = 10**9
 OTHER_USER = 65534
 STATES = {"INIT": 1, "RTR": 2, "RTS": 3}
 
@@ -296,6 +297,26 @@ class Library(WithAgents):
         qpn = int(creator("create", 0))
         with full_preemption():
             self.assertEqual(agent("repeat", 0, qpn, os.environ.get("CXIB_REPEATED", "3000")), "0")
+
+    def test_calls_of_threads_beside_killed_processes_succeed(self) -> None:
+        creator = self.member()
+        qpns = [int(creator("create", 0)) for _ in range(3)]
+        killed, others = ([self.member() for _ in range(2)] for _ in range(2))
+        for agent in killed:
+            agent.post("storm", 0, self.file, ENDLESS, "killed", *qpns)
+        # A thread has created a QP of its own.
+        rdma.until(lambda: len(target_qps()) > len(qpns), "all calls are made at once")
+        for agent in others:
+            agent.post("storm", 0, self.file, 30, "ends", *qpns)
+        for agent in killed:
+            agent.kill()
+        for agent in others:
+            self.assertEqual(agent.take(), "0")
+        for qpn in qpns:
+            self.assertIn("state 0 ", creator("query", 0, qpn))
+            creator("unregister", 0, qpn)
+        # Children end after their parents.
+        rdma.until(lambda: not target_qps(), "no QP is left")
 
     def test_domain_being_closed_busy(self) -> None:
         agent = self.agent()
@@ -664,6 +685,24 @@ class XrcrcvRemoved(WithAgents):
             agent.kill()
         self.assertEqual(guest.bind_error(hca), "")
         self.assertEqual(target_qps(), set())
+
+    def test_calls_of_threads_end_with_device(self) -> None:
+        for self.library in ("xrcrcv", "xrc2008"):
+            with self.subTest(library=self.library):
+                hca = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
+                creator = self.member()
+                qpns = [int(creator("create", 0)) for _ in range(3)]
+                agents = [self.member() for _ in range(2)]
+                for agent in agents:
+                    agent.post("storm", 0, self.file, ENDLESS, "removed", *qpns)
+                rdma.until(lambda: len(target_qps()) > len(qpns), "all calls are made at once")
+                guest.unbind(hca)
+                for agent in agents:
+                    self.assertEqual(agent.take(), "0")
+                for agent in (creator, *agents):
+                    agent.kill()
+                self.assertEqual(guest.bind_error(hca), "")
+                self.assertEqual(target_qps(), set())
 
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")

@@ -12,6 +12,7 @@
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -374,14 +376,18 @@ static void do_unregister(void)
 	result(unreg(device->domains[number(1)], number(2)));
 }
 
-/* init DOMAIN QPN: to INIT, with what a receive QP needs. */
-static void do_init(void)
+static int to_init(struct ibv_xrcd *domain, uint32_t qpn)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
 
+	return modify(domain, qpn, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+/* init DOMAIN QPN: to INIT, with what a receive QP needs. */
+static void do_init(void)
+{
 	errno = 0;
-	result(modify(device->domains[number(1)], number(2), &attr,
-		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	result(to_init(device->domains[number(1)], number(2)));
 }
 
 /* rtr DOMAIN QPN LID QPN-OF-SENDER: to RTR, with what a receive QP needs. */
@@ -735,6 +741,123 @@ static void do_repeat(void)
 	ok("%u", failures + (unsigned int)(intptr_t)others);
 }
 
+#define STORM_QPN	5	/* the first word of storm that is a QPN */
+#define STORM_THREADS	3	/* of each process */
+
+static struct {
+	bool ends_with_device;
+	atomic_bool is_over;
+	atomic_uint failures;
+} storm;
+
+static void expect(const char *call, int error, int other_error)
+{
+	if (error && storm.ends_with_device && (error == EIO || error == EINVAL)) {
+		if (error == EIO)
+			atomic_store(&storm.is_over, true);
+	} else if (error && error != other_error) {
+		fprintf(stderr, "%s: %s\n", call, strerrorname_np(error));
+		atomic_fetch_add(&storm.failures, 1);
+	}
+}
+
+/* No other thread has its number. */
+static void use_own_qp(struct ibv_xrcd *domain)
+{
+	uint32_t qpn;
+	int error = create(domain, &qpn);
+
+	expect("create", error, 0);
+	if (error)
+		return;
+	expect("modify", to_init(domain, qpn), 0);
+	expect("unregister own", unreg(domain, qpn), 0);
+}
+
+/* All threads register it. Another one may have unregistered it. */
+static void use_common_qp(struct ibv_xrcd *domain, uint32_t qpn)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	expect("register", reg(domain, qpn), 0);
+	expect("query", query(domain, qpn, &attr, 0, &init), 0);
+	expect("unregister", unreg(domain, qpn), EINVAL);
+}
+
+/* Another thread may be unregistering what was registered with the handle that is closed. */
+static void use_own_handle(const char *file, uint32_t qpn)
+{
+	int fd = open(file, O_RDWR | O_CLOEXEC), error;
+	struct ibv_xrcd *domain = open_domain(fd, O_CREAT);
+
+	if (!domain)
+		expect("open", errno, 0);
+	close(fd);
+	if (!domain)
+		return;
+	use_common_qp(domain, qpn);
+	do {
+		error = close_domain(domain);
+	} while (error == EBUSY);
+	expect("close", error, 0);
+}
+
+static void *do_rounds(void *thread)
+{
+	unsigned int at = (intptr_t)thread, last = at + number(3);
+
+	for (; at < last && !atomic_load(&storm.is_over); at++) {
+		const uint32_t qpn = number(STORM_QPN + at / 3 % (word_count - STORM_QPN));
+
+		if (at % 3 == 0)
+			use_own_qp(device->domains[number(1)]);
+		else if (at % 3 == 1)
+			use_common_qp(device->domains[number(1)], qpn);
+		else
+			use_own_handle(word(2), qpn);
+	}
+	return NULL;
+}
+
+static void do_rounds_in_threads(void)
+{
+	pthread_t threads[STORM_THREADS];
+
+	for (intptr_t at = 0; at < STORM_THREADS; at++)
+		pthread_create(&threads[at], NULL, do_rounds, (void *)at);
+	for (size_t at = 0; at < STORM_THREADS; at++)
+		pthread_join(threads[at], NULL);
+}
+
+/*
+ * storm DOMAIN FILE ROUNDS KIND QPN...: threads of this process and of its child, which shares the files, make all calls
+ * at once; returns how many of this process, and processes, have failed. QPN: QPs that another process keeps. KIND
+ * "removed": the calls end when the device is gone.
+ */
+static void do_storm(void)
+{
+	const pid_t parent = getpid();
+	int status;
+	pid_t child;
+
+	storm.ends_with_device = !strcmp(word(4), "removed");
+	atomic_store(&storm.is_over, false);
+	atomic_store(&storm.failures, 0);
+	fflush(stdout);
+	child = fork_without_pages();
+	if (child < 0)
+		return failed(-1);
+	if (!child && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(1);
+	do_rounds_in_threads();
+	if (!child)
+		_exit(atomic_load(&storm.failures) != 0);
+	if (waitpid(child, &status, 0) != child)
+		return failed(-1);
+	ok("%u", atomic_load(&storm.failures) + (status != 0));
+}
+
 static struct {
 	struct ibv_xrcd *domain;
 	pthread_t thread;
@@ -814,7 +937,8 @@ static const struct command {
 	{ "rc-qp", do_rc_qp }, { "sender", do_sender }, { "connect", do_connect }, { "send", do_send },
 	{ "write", do_write }, { "receive", do_receive }, { "event", do_event }, { "fork", do_fork },
 	{ "close-device", do_close_device }, { "replace-events", do_replace_events }, { "capability", do_capability },
-	{ "race", do_race }, { "repeat", do_repeat }, { "rts", do_rts }, { "user", do_user }, { "closing", do_closing }, { "closed", do_closed }, { "join-group", do_join_group },
+	{ "race", do_race }, { "repeat", do_repeat }, { "storm", do_storm }, { "rts", do_rts }, { "user", do_user },
+	{ "closing", do_closing }, { "closed", do_closed }, { "join-group", do_join_group },
 };
 
 static void obey(char *line)
