@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Firmware pages: their ownership, with correct and faulty firmware. */
+#include <linux/sizes.h>
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
@@ -127,7 +128,7 @@ static void page_request_sum_is_served_in_batches(struct kunit *test)
 	unsigned int i;
 
 	/* At the limit each batch is refused without an allocation. */
-	fixture->pages.quarantined = CXIB_PAGES_LIMIT;
+	fixture->pages.quarantined = fixture->pages.limit;
 	fixture->pages.requested = BATCHES * REQUEST_MAX;
 	for (i = 0; i < BATCHES + 2; i++)
 		request(fixture, 0);
@@ -169,7 +170,7 @@ static void pages_quarantined_count_towards_limit(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	fixture->hca->boot_pages = CXIB_PAGES_LIMIT - FAKE_BOOT_PAGES + 1;
+	fixture->hca->boot_pages = fixture->pages.limit - FAKE_BOOT_PAGES + 1;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
 }
@@ -200,11 +201,21 @@ static void pages_supply_beyond_limit_returns_enospc(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	fixture->hca->boot_pages = CXIB_PAGES_LIMIT + 1;
+	fixture->hca->boot_pages = fixture->pages.limit + 1;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	expect_pages(test, 0);
 	fixture->hca->boot_pages = S32_MAX;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+}
+
+/* 2 TiB in pages of 4 KiB need 4 GiB of MTTs, which the limit must allow. */
+static void pages_limit_is_share_of_memory(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, SZ_256M >> 12, cxib_pages_limit(SZ_256M));
+	KUNIT_EXPECT_EQ(test, SZ_256M >> 12, cxib_pages_limit(SZ_1G));
+	KUNIT_EXPECT_EQ(test, SZ_1G >> 12, cxib_pages_limit(4ULL * SZ_1G));
+	KUNIT_EXPECT_GT(test, cxib_pages_limit(2048ULL * SZ_1G), 8ULL * SZ_1G >> 12);
+	KUNIT_EXPECT_EQ(test, S32_MAX, cxib_pages_limit(U64_MAX));
 }
 
 static void pages_supply_negative_demand_is_ignored(struct kunit *test)
@@ -313,6 +324,7 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE(pages_supply_timeout_keeps_pages),
 	KUNIT_CASE(page_request_failed_reports_allocation_fail),
 	KUNIT_CASE(pages_supply_beyond_limit_returns_enospc),
+	KUNIT_CASE(pages_limit_is_share_of_memory),
 	KUNIT_CASE(pages_supply_negative_demand_is_ignored),
 	KUNIT_CASE(pages_reclaim_unreturned_returns_ebusy),
 	KUNIT_CASE(pages_reclaim_unknown_page_returns_ebadmsg),

@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "compat/workqueue.h"
@@ -21,6 +22,13 @@
 /* Firmware pages are 4 KiB, whatever the page size of the host. */
 #define LOG_DEVICE_PAGE		12
 #define DEVICE_PAGE		BIT(LOG_DEVICE_PAGE)
+
+/*
+ * Firmware holds at most this share of the memory of the host, but is always given what it needs
+ * without a user. A host that maps all its memory in 4 KiB pages needs 1/512 for MTTs.
+ */
+#define LIMIT_SHARE		4
+#define LIMIT_MIN		(SZ_256M >> LOG_DEVICE_PAGE)
 
 /* Limit of one page request of firmware. */
 #define REQUEST_MAX		50000
@@ -55,13 +63,29 @@ static struct device *device_of(struct cxib_pages *pages)
 static void request_work_fn(struct work_struct *work);
 
 /**
+ * cxib_pages_limit() - limit of the pages that firmware may hold
+ * @memory: memory of the host, bytes
+ *
+ * Return: number of pages.
+ */
+u32 cxib_pages_limit(u64 memory)
+{
+	return clamp_t(u64, memory / LIMIT_SHARE >> LOG_DEVICE_PAGE, LIMIT_MIN, S32_MAX);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_limit);
+
+/**
  * cxib_pages_init() - initializes the page accounting
  * @pages: filled, without pages
  * @queue: command queue of the device
  */
 void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
 {
-	*pages = (struct cxib_pages){ .queue = queue, .log_host_page = PAGE_SHIFT };
+	*pages = (struct cxib_pages){
+		.queue = queue,
+		.log_host_page = PAGE_SHIFT,
+		.limit = cxib_pages_limit((u64)totalram_pages() << PAGE_SHIFT),
+	};
 	mutex_init(&pages->lock);
 	xa_init(&pages->held);
 	INIT_LIST_HEAD(&pages->partial);
@@ -319,10 +343,10 @@ static int give(struct cxib_pages *pages, u32 count)
 
 	lockdep_assert_held(&pages->lock);
 
-	if (count > CXIB_PAGES_LIMIT - pages->count - pages->quarantined) {
-		dev_err(device_of(pages),
-			"firmware pages: request of %u with %u held and %u quarantined exceeds limit %u\n",
-			count, pages->count, pages->quarantined, CXIB_PAGES_LIMIT);
+	if (count > pages->limit - pages->count - pages->quarantined) {
+		dev_err_ratelimited(device_of(pages),
+				    "firmware pages: request of %u with %u held and %u quarantined exceeds limit %u\n",
+				    count, pages->count, pages->quarantined, pages->limit);
 		return -ENOSPC;
 	}
 	while (!err && count) {
@@ -356,7 +380,7 @@ static int query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand,
  *
  * Context: process context, may sleep.
  * Return: 0, an error of cxib_cmd_exec(), -ENOMEM, or -ENOSPC when firmware would hold more than
- * %CXIB_PAGES_LIMIT pages.
+ * cxib_pages_limit() pages.
  */
 int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand)
 {
@@ -611,7 +635,7 @@ static int pages_show(struct seq_file *file, void *unused)
 	mutex_lock(&pages->lock);
 	seq_printf(file,
 		   "held: %u\nquarantined: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\nhost pages: %u\n",
-		   pages->count, pages->quarantined, pages->peak, CXIB_PAGES_LIMIT, pages->given,
+		   pages->count, pages->quarantined, pages->peak, pages->limit, pages->given,
 		   pages->taken, pages->failed, pages->mapped);
 	mutex_unlock(&pages->lock);
 	return 0;

@@ -15,8 +15,6 @@
 struct cxib_command_queue;
 struct dentry;
 
-/* Limit of the pages that firmware may hold: 4 GiB, more than any known firmware requests. */
-#define CXIB_PAGES_LIMIT	0x100000U
 /* Maximum number of pages that one command gives or reclaims. */
 #define CXIB_PAGES_BATCH	2048
 
@@ -25,6 +23,7 @@ struct dentry;
  * @queue: command queue of the device
  * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
  * @log_host_page: log2 of the size of the host's pages; at most 18
+ * @limit: maximum of @count and @quarantined together
  * @held: struct cxib_page by number of a firmware page: those that firmware holds or has rejected
  * @partial: list of struct cxib_page that are not full
  * @mapped: number of pages of the host
@@ -44,6 +43,7 @@ struct cxib_pages {
 	struct cxib_command_queue *queue;
 	struct mutex lock; /* accounting */
 	unsigned int log_host_page;
+	u32 limit;
 	struct xarray held;
 	struct list_head partial;
 	u32 mapped;
@@ -69,6 +69,7 @@ enum cxib_pages_demand {
 	CXIB_PAGES_INIT,
 };
 
+u32 cxib_pages_limit(u64 memory);
 void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue);
 int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand);
 void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count);
