@@ -53,6 +53,9 @@ class Cases(Programs):
     def test_freed_keys_of_one_program_do_not_affect_others(self) -> None:
         self.check("freed_keys")
 
+    def test_memory_for_sparse_pages_is_limited(self) -> None:
+        self.check("sparse_memory")
+
     def test_unprivileged_program_gets_no_management_qp(self) -> None:
         self.check("management_datagrams")
 

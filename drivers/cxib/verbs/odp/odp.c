@@ -66,7 +66,7 @@ static int prepare(struct cxib_ibdev *ibdev)
  * MTT of another page, and invalidations would miss theirs. Also, kvcalloc() in the RDMA
  * core warns about lists of more than INT_MAX bytes.
  */
-static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
+static int check_length(struct ib_device *ib, u64 start, u64 length, int access, u64 *count)
 {
 	const unsigned int shift = access & IB_ACCESS_HUGETLB ? HPAGE_SHIFT : PAGE_SHIFT;
 	u64 max = INT_MAX / sizeof(__be64);
@@ -77,6 +77,7 @@ static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
 	if (!to_ibdev(ib)->hw->caps.umr_extended_translation_offset)
 		max = CXIB_ENTRIES_REACHED;
 	pages = ((end - 1) >> shift) - (start >> shift) + 1;
+	*count = pages;
 	if (pages <= max)
 		return 0;
 	ibdev_dbg(ib, "ODP MR: %llu pages out of range [1, %llu]\n", pages, max);
@@ -87,14 +88,18 @@ static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
 static int attach_memory(struct cxib_odp_mr *odp_mr, struct ib_device *ib, u64 start, u64 length)
 {
 	struct ib_umem_odp *memory;
+	u64 count;
 	int err;
 
-	err = check_length(ib, start, length, odp_mr->mr.access);
+	err = check_length(ib, start, length, odp_mr->mr.access, &count) ?:
+	      cxib_odp_charge(odp_mr, count);
 	if (err)
 		return err;
 	memory = ib_umem_odp_get(ib, start, length, odp_mr->mr.access, &cxib_odp_notifier_ops);
-	if (IS_ERR(memory))
-		return PTR_ERR(memory);
+	if (IS_ERR(memory)) {
+		err = PTR_ERR(memory);
+		goto uncharge;
+	}
 	memory->private = odp_mr;
 	odp_mr->mr.umem = &memory->umem;
 	if (!((start ^ odp_mr->mr.ib.iova) & (BIT_ULL(memory->page_shift) - 1)))
@@ -102,7 +107,10 @@ static int attach_memory(struct cxib_odp_mr *odp_mr, struct ib_device *ib, u64 s
 	ibdev_dbg(ib, "ODP MR: address 0x%llx and iova 0x%llx differ within a page\n",
 		  start, odp_mr->mr.ib.iova);
 	ib_umem_odp_release(memory);
-	return -EINVAL;
+	err = -EINVAL;
+uncharge:
+	cxib_odp_uncharge(odp_mr);
+	return err;
 }
 
 /*
@@ -118,6 +126,7 @@ static int attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
 		return PTR_ERR(memory);
 	mmgrab(memory->umem.owning_mm);
 	odp_mr->mr.umem = &memory->umem;
+	cxib_odp_init_reap(odp_mr);
 	return 0;
 }
 
@@ -128,6 +137,7 @@ static void detach_memory(struct cxib_odp_mr *odp_mr)
 	struct mm_struct *parent = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
 
 	ib_umem_odp_release(memory);
+	cxib_odp_uncharge(odp_mr);
 	if (parent)
 		mmdrop(parent);
 }
@@ -165,7 +175,8 @@ detach:
  * @address: iova
  * @access: IB_ACCESS_…, checked
  *
- * Return: the MR, or an ERR_PTR(): -EOPNOTSUPP if the device lacks the capability.
+ * Return: the MR, or an ERR_PTR(): -EOPNOTSUPP if the device lacks the capability, -ENOMEM also if
+ * the lists of the user context would become too long.
  */
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 			      int access)
@@ -186,12 +197,20 @@ struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 addre
 		return ERR_PTR(-ENOMEM);
 	/* The RDMA core sets it too late: page faults may arrive before. */
 	odp_mr->mr.ib.pd = ib;
+	err = -ENOMEM;
+	odp_mr->context = cxib_odp_get_context(ibdev, cxib_pd_context(ib));
+	if (!odp_mr->context)
+		goto free_mr;
 	err = register_in(odp_mr, ib, start, length);
-	if (err) {
-		kfree(odp_mr);
-		return ERR_PTR(err);
-	}
+	if (err)
+		goto put_context;
 	return &odp_mr->mr.ib;
+
+put_context:
+	cxib_odp_put_context(ibdev, odp_mr->context);
+free_mr:
+	kfree(odp_mr);
+	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_reg_odp_mr);
 
@@ -218,6 +237,7 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	cxib_reference_end(&odp_mr->reference);
 	cxib_odp_destroy_children(odp_mr);
 	detach_memory(odp_mr);
+	cxib_odp_put_context(to_ibdev(ib->device), odp_mr->context);
 	kfree(odp_mr);
 	return 0;
 }
@@ -313,6 +333,7 @@ void cxib_odp_init(struct cxib_ibdev *ibdev)
 {
 	mutex_init(&ibdev->odp.lock);
 	xa_init(&ibdev->odp.regions);
+	INIT_LIST_HEAD(&ibdev->odp.contexts);
 	init_waitqueue_head(&ibdev->odp.fault_done);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init);

@@ -3,6 +3,9 @@
 #ifndef CXIB_VERBS_ODP_ODP_H
 #define CXIB_VERBS_ODP_ODP_H
 
+#include <linux/list.h>
+#include <linux/workqueue.h>
+
 #include "verbs/mr/umr.h"
 #include "verbs/verbs.h"
 
@@ -19,9 +22,17 @@ struct cxib_page_fault;
  * struct cxib_odp_mr - an ODP MR
  * @mr: the MR; its umem is a struct ib_umem_odp, whose umem_mutex protects the MTTs of
  *	the mkey and @live
+ * @context: what the MRs of the user context share
+ * @charged: pages that are charged to @context
  * @parent: the implicit ODP MR of a child MR; otherwise NULL
- * @implicit_children: child MRs of an implicit ODP MR, struct cxib_odp_mr by number; they
- *	live as long as the MR
+ * @implicit_children: child MRs of an implicit ODP MR, struct cxib_odp_mr by number. Protected by
+ *	@fault_mutex, as @condemned.
+ * @condemned: child MRs without pages, which no KSM names any more
+ * @reap_work: condemns and destroys child MRs
+ * @condemned_node: entry of a child MR in the @condemned of its parent
+ * @condemned_at: when it was condemned, jiffies
+ * @users: faults and prefetches in progress in a child MR; protected by the @fault_mutex of its
+ *	parent
  * @null_mkey: mkey in the KSM entries without a child MR
  * @has_null_key: @null_mkey is owned by this MR: page faults that name it name the MR
  * @reference: keeps the MR while pages are faulted in
@@ -37,8 +48,15 @@ struct cxib_page_fault;
  */
 struct cxib_odp_mr {
 	struct cxib_mr mr;
+	struct cxib_odp_context *context;
+	u64 charged;
 	struct cxib_odp_mr *parent;
 	struct xarray implicit_children;
+	struct list_head condemned;
+	struct delayed_work reap_work;
+	struct list_head condemned_node;
+	unsigned long condemned_at;
+	unsigned int users;
 	u32 null_mkey;
 	bool has_null_key;
 	struct cxib_reference reference;

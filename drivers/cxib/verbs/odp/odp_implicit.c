@@ -2,7 +2,7 @@
 /*
  * Implicit ODP MRs: the mkey is a list of KSMs, each of which names the mkey of a child
  * MR, or the null mkey. A child MR is created when memory that user space has mapped in
- * its range is faulted in, and lives as long as its parent.
+ * its range is faulted in. It is destroyed when its last page is gone: its lists take megabytes.
  */
 #include <kunit/visibility.h>
 #include <linux/err.h>
@@ -31,6 +31,9 @@
 #define LOG_CHILD	30
 #define CHILD_SIZE	BIT_ULL(LOG_CHILD)
 #define NUM_CHILDREN	BIT(LOG_SPACE - LOG_CHILD)
+
+/* Until then, page faults that the device has reported before may still name a condemned child. */
+#define CONDEMNED_TIME	(5 * HZ)
 
 /* struct cxib_umr_change counts words of 8 bytes; a KSM has two. */
 #define KLM_WORDS	(sizeof(struct hw_ksm) / sizeof(__be64))
@@ -152,8 +155,8 @@ int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_create_implicit_mkey);
 
-/* Writes the KSM of a child MR and of its neighbours. */
-static int add_to_key(struct cxib_odp_mr *parent, u64 number)
+/* Writes the KSM of a child MR, or of one that was erased, and of its neighbours. */
+static int write_ksm(struct cxib_odp_mr *parent, u64 number)
 {
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
@@ -175,9 +178,114 @@ static int add_to_key(struct cxib_odp_mr *parent, u64 number)
 	return err;
 }
 
+static bool child_has_pages(const struct cxib_odp_mr *child)
+{
+	struct ib_umem_odp *memory = to_ib_umem_odp(child->mr.umem);
+
+	guard(mutex)(&memory->umem_mutex);
+	return memory->npages;
+}
+
+/* If its KSM cannot be written, the parent is unusable, and so is the KSM. */
+static void condemn_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
+			  unsigned long number)
+{
+	lockdep_assert_held(&parent->fault_mutex);
+
+	xa_erase(&parent->implicit_children, number);
+	write_ksm(parent, number);
+	child->condemned_at = jiffies;
+	list_add_tail(&child->condemned_node, &parent->condemned);
+}
+
+static void condemn_children(struct cxib_odp_mr *parent)
+{
+	struct cxib_odp_mr *child;
+	unsigned long number;
+
+	xa_for_each(&parent->implicit_children, number, child)
+		if (!child->users && !child_has_pages(child))
+			condemn_child(parent, child, number);
+}
+
+static void destroy_condemned(struct list_head *condemned)
+{
+	struct cxib_odp_mr *child, *next;
+
+	list_for_each_entry_safe(child, next, condemned, condemned_node)
+		cxib_odp_destroy_child(child);
+}
+
+/* The children are in the order in which they were condemned. */
+static void take_old_children(struct cxib_odp_mr *parent, struct list_head *old)
+{
+	struct cxib_odp_mr *child, *next;
+
+	lockdep_assert_held(&parent->fault_mutex);
+
+	list_for_each_entry_safe(child, next, &parent->condemned, condemned_node) {
+		if (time_before(jiffies, child->condemned_at + CONDEMNED_TIME))
+			break;
+		list_move_tail(&child->condemned_node, old);
+	}
+	if (!list_empty(&parent->condemned))
+		cxib_odp_reap_later(parent);
+}
+
+/**
+ * cxib_odp_reap() - condemn child MRs without pages, and destroy those condemned a while ago
+ * @parent: implicit ODP MR
+ *
+ * Context: process context, may sleep; without locks that memory reclaim takes.
+ */
+void cxib_odp_reap(struct cxib_odp_mr *parent)
+{
+	LIST_HEAD(old);
+
+	mutex_lock(&parent->fault_mutex);
+	condemn_children(parent);
+	take_old_children(parent, &old);
+	mutex_unlock(&parent->fault_mutex);
+	destroy_condemned(&old);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_reap);
+
+static void reap_work_fn(struct work_struct *work)
+{
+	cxib_odp_reap(container_of(to_delayed_work(work), struct cxib_odp_mr, reap_work));
+}
+
+/**
+ * cxib_odp_init_reap() - initialize the work item that destroys child MRs
+ * @parent: implicit ODP MR without child MRs
+ */
+void cxib_odp_init_reap(struct cxib_odp_mr *parent)
+{
+	INIT_DELAYED_WORK(&parent->reap_work, reap_work_fn);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_reap);
+
+/* A context at its limit does not wait until children without pages are destroyed. */
+static struct cxib_odp_mr *create_charged_child(struct cxib_odp_mr *parent, u64 number)
+{
+	const u64 start = number << LOG_CHILD;
+	struct cxib_odp_mr *child = cxib_odp_create_child(parent, start, CHILD_SIZE);
+
+	lockdep_assert_held(&parent->fault_mutex);
+
+	if (child != ERR_PTR(-ENOMEM))
+		return child;
+	condemn_children(parent);
+	if (list_empty(&parent->condemned))
+		return child;
+	destroy_condemned(&parent->condemned);
+	INIT_LIST_HEAD(&parent->condemned);
+	return cxib_odp_create_child(parent, start, CHILD_SIZE);
+}
+
 static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
 {
-	struct cxib_odp_mr *child = cxib_odp_create_child(parent, number << LOG_CHILD, CHILD_SIZE);
+	struct cxib_odp_mr *child = create_charged_child(parent, number);
 	int err;
 
 	if (IS_ERR(child))
@@ -185,7 +293,7 @@ static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
 	err = xa_err(xa_store(&parent->implicit_children, number, child, GFP_KERNEL));
 	if (err)
 		goto destroy_child;
-	err = add_to_key(parent, number);
+	err = write_ksm(parent, number);
 	if (err)
 		goto erase;
 	return child;
@@ -217,16 +325,44 @@ static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 	return found;
 }
 
-/* Returns NULL if user space has nothing mapped there. */
+static struct cxib_odp_mr *find_or_create_child(struct cxib_odp_mr *parent, u64 number)
+{
+	struct cxib_odp_mr *child = xa_load(&parent->implicit_children, number);
+
+	lockdep_assert_held(&parent->fault_mutex);
+
+	if (child || !range_is_mapped(parent, number))
+		return child;
+	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) : create_child(parent, number);
+}
+
+/* For put_child(). Returns NULL if user space has nothing mapped there. */
 static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
 {
 	struct cxib_odp_mr *child;
 
 	guard(mutex)(&parent->fault_mutex);
-	child = xa_load(&parent->implicit_children, number);
-	if (child || !range_is_mapped(parent, number))
-		return child;
-	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) : create_child(parent, number);
+	child = find_or_create_child(parent, number);
+	if (!IS_ERR_OR_NULL(child))
+		child->users++;
+	return child;
+}
+
+/* A child whose pages could not be faulted in, or are gone again, may have none. */
+static void put_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child)
+{
+	guard(mutex)(&parent->fault_mutex);
+	if (!--child->users && !child_has_pages(child))
+		cxib_odp_reap_later(parent);
+}
+
+static int fault_in_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
+			  const struct cxib_odp_range *range, cxib_odp_fault_in_fn fault_in)
+{
+	int pages = fault_in(child, range);
+
+	put_child(parent, child);
+	return pages;
 }
 
 /**
@@ -237,10 +373,18 @@ void cxib_odp_destroy_children(struct cxib_odp_mr *parent)
 {
 	struct cxib_odp_mr *child;
 	unsigned long number;
+	LIST_HEAD(all);
 
+	mutex_lock(&parent->fault_mutex);
+	list_splice_init(&parent->condemned, &all);
 	xa_for_each(&parent->implicit_children, number, child)
-		cxib_odp_destroy_child(child);
+		list_add(&child->condemned_node, &all);
 	xa_destroy(&parent->implicit_children);
+	mutex_unlock(&parent->fault_mutex);
+	destroy_condemned(&all);
+	/* No child can queue it again: the work itself may be destroying the last ones. */
+	if (cxib_odp_is_implicit(parent))
+		cancel_delayed_work_sync(&parent->reap_work);
 	destroy_null_key(parent);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_destroy_children);
@@ -273,7 +417,7 @@ int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp
 		if (IS_ERR(child))
 			return PTR_ERR(child);
 		part.length = min(rest.length, CHILD_SIZE - (rest.address & (CHILD_SIZE - 1)));
-		pages = child ? fault_in(child, &part) : absent;
+		pages = child ? fault_in_child(parent, child, &part, fault_in) : absent;
 		if (pages < 0)
 			return pages;
 		total += pages;

@@ -108,6 +108,7 @@ struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 len
 	cxib_reference_init(&odp_mr->reference);
 	mutex_init(&odp_mr->fault_mutex);
 	xa_init(&odp_mr->implicit_children);
+	INIT_LIST_HEAD(&odp_mr->condemned);
 	odp_mr->mr.access = access;
 	odp_mr->mr.ib.iova = address;
 	odp_mr->mr.ib.length = length;
@@ -121,7 +122,8 @@ struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 len
  * @start: first byte, as a user address
  * @length: bytes
  *
- * Return: the child MR, or an ERR_PTR(): -EFAULT if the address space is going away.
+ * Return: the child MR, or an ERR_PTR(): -EFAULT if the address space is going away, -ENOMEM also
+ * if the lists of the user context would become too long.
  */
 struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start, u64 length)
 {
@@ -133,12 +135,16 @@ struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start,
 	if (!child)
 		return ERR_PTR(-ENOMEM);
 	child->parent = parent;
+	child->context = parent->context;
 	child->mr.ib.pd = parent->mr.ib.pd;
+	err = cxib_odp_charge(child, length >> PAGE_SHIFT);
+	if (err)
+		goto free_child;
 	memory = ib_umem_odp_alloc_child(to_ib_umem_odp(parent->mr.umem), start, length,
 					 &cxib_odp_notifier_ops);
 	if (IS_ERR(memory)) {
 		err = PTR_ERR(memory);
-		goto free_child;
+		goto uncharge;
 	}
 	memory->private = child;
 	child->mr.umem = &memory->umem;
@@ -154,6 +160,8 @@ destroy_key:
 	cxib_odp_destroy_mkey(child);
 release:
 	ib_umem_odp_release(memory);
+uncharge:
+	cxib_odp_uncharge(child);
 free_child:
 	kfree(child);
 	return ERR_PTR(err);
@@ -161,7 +169,8 @@ free_child:
 
 /**
  * cxib_odp_destroy_child() - undo cxib_odp_create_child()
- * @child: child MR; the mkey of its parent has been destroyed
+ * @child: child MR without users; no KSM of its parent names it, or the mkey of its parent has been
+ *	destroyed
  */
 void cxib_odp_destroy_child(struct cxib_odp_mr *child)
 {
@@ -169,6 +178,7 @@ void cxib_odp_destroy_child(struct cxib_odp_mr *child)
 	cxib_odp_erase_mkey(child, child->mr.ib.lkey);
 	cxib_odp_destroy_mkey(child);
 	ib_umem_odp_release(to_ib_umem_odp(child->mr.umem));
+	cxib_odp_uncharge(child);
 	kfree(child);
 }
 

@@ -5,10 +5,19 @@
 
 #include <rdma/ib_umem_odp.h>
 
+#include "compat/workqueue.h"
 #include "verbs/odp/odp.h"
 
 typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
 				    const struct cxib_odp_range *range);
+
+/* odp_context.c */
+struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
+					      const struct ib_ucontext *owner);
+void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context);
+u64 cxib_odp_pages_max(u64 memory);
+int cxib_odp_charge(struct cxib_odp_mr *odp_mr, u64 pages);
+void cxib_odp_uncharge(struct cxib_odp_mr *odp_mr);
 
 /* odp_lookup.c */
 int cxib_odp_insert_mkey(struct cxib_odp_mr *odp_mr, u32 key);
@@ -37,9 +46,20 @@ void cxib_odp_revoke(struct cxib_odp_mr *odp_mr);
 /* odp_implicit.c */
 bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev);
 int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd);
+void cxib_odp_init_reap(struct cxib_odp_mr *parent);
+void cxib_odp_reap(struct cxib_odp_mr *parent);
 void cxib_odp_destroy_children(struct cxib_odp_mr *parent);
 int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
 			       cxib_odp_fault_in_fn fault_in, int absent);
+
+/* Memory is often mapped again soon. */
+#define CXIB_ODP_REAP_DELAY	HZ
+
+/* Has child MRs without pages destroyed. Context: any. */
+static inline void cxib_odp_reap_later(struct cxib_odp_mr *parent)
+{
+	queue_delayed_work(system_dfl_wq, &parent->reap_work, CXIB_ODP_REAP_DELAY);
+}
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 static inline bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr)

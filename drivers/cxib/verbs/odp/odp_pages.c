@@ -168,6 +168,8 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 		if (odp_mr->live)
 			invalidate_mtts(odp_mr, memory, start, end);
 		ib_umem_odp_unmap_dma_pages(memory, start, end);
+		if (odp_mr->parent && !memory->npages)
+			cxib_odp_reap_later(odp_mr->parent);
 	}
 	mutex_unlock(&memory->umem_mutex);
 	return true;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the ODP MRs of a user context share. The lists of pages of their MRs are not charged to the
+ * process: the RDMA core and firmware allocate them. So their number is limited.
+ */
+#include <kunit/visibility.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "verbs/odp/odp_mr.h"
+
+#ifdef CXIB_KERNEL_CAN_PAGE
+
+/* The MRs of a context cover at most the memory of the host this many times, and 32 GiB more. */
+#define COVERED_TIMES	8
+#define COVERED_BASE	(32ULL * SZ_1G)
+
+static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
+						 const struct ib_ucontext *owner)
+{
+	struct cxib_odp_context *context;
+
+	lockdep_assert_held(&odp->lock);
+
+	list_for_each_entry(context, &odp->contexts, node)
+		if (context->owner == owner)
+			return context;
+	return NULL;
+}
+
+/**
+ * cxib_odp_get_context() - get what the ODP MRs of a user context share
+ * @ibdev: RDMA device
+ * @owner: user context of the new MR
+ *
+ * Return: for cxib_odp_put_context(); NULL: no memory.
+ */
+struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
+					      const struct ib_ucontext *owner)
+{
+	struct cxib_odp *odp = &ibdev->odp;
+	struct cxib_odp_context *context;
+
+	guard(mutex)(&odp->lock);
+	context = odp_context_find(odp, owner);
+	if (context) {
+		context->mrs++;
+		return context;
+	}
+	context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+	if (!context)
+		return NULL;
+	context->owner = owner;
+	context->mrs = 1;
+	list_add(&context->node, &odp->contexts);
+	return context;
+}
+
+/**
+ * cxib_odp_put_context() - undo cxib_odp_get_context()
+ * @ibdev: RDMA device
+ * @context: of the MR that was destroyed
+ */
+void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context)
+{
+	guard(mutex)(&ibdev->odp.lock);
+	if (--context->mrs)
+		return;
+	WARN_ON(atomic64_read(&context->pages));
+	list_del(&context->node);
+	kfree(context);
+}
+
+/**
+ * cxib_odp_pages_max() - limit of the pages in the lists of a user context
+ * @memory: memory of the host, bytes
+ *
+ * Return: number of pages, present or not.
+ */
+u64 cxib_odp_pages_max(u64 memory)
+{
+	return (memory * COVERED_TIMES + COVERED_BASE) >> PAGE_SHIFT;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_pages_max);
+
+/**
+ * cxib_odp_charge() - charge a list of pages to its user context
+ * @odp_mr: MR or child MR, with its context
+ * @pages: length of the list
+ *
+ * Return: 0, to be undone by cxib_odp_uncharge(); -ENOMEM: the context has reached the limit.
+ */
+int cxib_odp_charge(struct cxib_odp_mr *odp_mr, u64 pages)
+{
+	const u64 max = cxib_odp_pages_max((u64)totalram_pages() << PAGE_SHIFT);
+	struct cxib_odp_context *context = odp_mr->context;
+
+	if (atomic64_add_return(pages, &context->pages) <= max) {
+		odp_mr->charged = pages;
+		return 0;
+	}
+	atomic64_sub(pages, &context->pages);
+	ibdev_dbg(odp_mr->mr.ib.device, "ODP MR: %llu more pages exceed limit %llu of a context\n",
+		  pages, max);
+	return -ENOMEM;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_charge);
+
+/**
+ * cxib_odp_uncharge() - undo cxib_odp_charge()
+ * @odp_mr: MR or child MR whose list was freed
+ */
+void cxib_odp_uncharge(struct cxib_odp_mr *odp_mr)
+{
+	atomic64_sub(odp_mr->charged, &odp_mr->context->pages);
+	odp_mr->charged = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_uncharge);
+
+#endif
