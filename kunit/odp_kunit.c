@@ -20,6 +20,7 @@
 #include "hw/commands_queue_pairs.h"
 #include "hw/contexts.h"
 #include "hw/mkey.h"
+#include "hw/page_faults.h"
 #include "hw/work_queue.h"
 #include "verbs/odp/odp_mr.h"
 #include "verbs/qp/post.h"
@@ -52,6 +53,13 @@
 #define LOG_CHILD	30
 #define NUM_KSMS	BIT(LOG_SPACE - LOG_CHILD)
 
+/* Page faults of a user context that have workers, and those of a case. */
+#define WORKERS		32
+#define FAULTS		100
+
+/* Polls of 10 ms: a limit for what takes microseconds. */
+#define POLLS_MAX	1000
+
 /* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
 #define KSMS_PER_WQE	(CXIB_UMR_MTT_MAX * 8 / 16)
 
@@ -65,6 +73,9 @@ struct fake_mr {
  * @fake: the device; its QP is the UMR QP
  * @pd: PD of the MRs
  * @umr_pd: PD of the UMR QP
+ * @context: user context of the MRs
+ * @other_context: another user context
+ * @resumes: PAGE_FAULT_RESUME commands
  * @mr: an MR with the mkey MKEY; the parent of @child in cases with child MRs
  * @child: an MR with the mkey CHILD_MKEY
  * @other: an MR whose mkey differs from MKEY in the variant
@@ -93,6 +104,9 @@ struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
 	struct cxib_pd umr_pd;
+	struct cxib_odp_context context;
+	struct cxib_odp_context other_context;
+	atomic_t resumes;
 	struct fake_mr mr;
 	struct fake_mr child;
 	struct fake_mr other;
@@ -173,6 +187,9 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 		return HW_COMMAND_STATUS_OK;
 	case HW_CMD_QUERY_MKEY:
 		return query_mkey(fixture, out);
+	case HW_CMD_PAGE_FAULT_RESUME:
+		atomic_inc(&fixture->resumes);
+		return HW_COMMAND_STATUS_OK;
 	case HW_CMD_2RST_QP:
 	case HW_CMD_RST2INIT_QP:
 	case HW_CMD_INIT2RTR_QP:
@@ -259,12 +276,17 @@ static void init_mr(struct fixture *fixture, struct fake_mr *fake_mr, u32 mkey)
 	fake_mr->memory.umem.is_odp = 1;
 	fake_mr->memory.umem.owning_mm = fixture->gone;
 	fake_mr->memory.umem.address = USER_ADDRESS;
+	/* A child without pages would be destroyed. */
+	fake_mr->memory.npages = 1;
+	mr->context = &fixture->context;
 	mr->mr.umem = &fake_mr->memory.umem;
 	mr->mr.ib.device = &fixture->fake->ibdev.ib;
 	mr->mr.ib.pd = &fixture->pd.ib;
 	mr->mr.ib.lkey = mkey;
 	mutex_init(&mr->fault_mutex);
 	xa_init(&mr->implicit_children);
+	INIT_LIST_HEAD(&mr->condemned);
+	cxib_odp_init_reap(mr);
 	cxib_reference_init(&mr->reference);
 }
 
@@ -293,6 +315,8 @@ static void release(void *data)
 	if (!IS_ERR_OR_NULL(fixture->umr))
 		kthread_stop(fixture->umr);
 	flush_work(&fixture->fake->ibdev.umr.recovery);
+	destroy_workqueue(fixture->fake->ibdev.odp.workqueue);
+	cancel_delayed_work_sync(&fixture->mr.mr.reap_work);
 	xa_destroy(&fixture->fake->ibdev.odp.regions);
 	xa_destroy(&fixture->mr.mr.implicit_children);
 	kvfree(fixture->xlt);
@@ -332,8 +356,11 @@ static int odp_init(struct kunit *test)
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
 	/* The first ODP MR would create the workqueue, with the page fault EQ. */
-	fake->ibdev.odp.workqueue = system_wq;
+	fake->ibdev.odp.workqueue = alloc_workqueue("fake_faults", WQ_UNBOUND, 0);
+	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.odp.workqueue);
 	init_umr(test, fixture);
+	cxib_odp_init_context(&fixture->context, NULL);
+	cxib_odp_init_context(&fixture->other_context, NULL);
 	init_mr(fixture, &fixture->mr, MKEY);
 	init_mr(fixture, &fixture->child, CHILD_MKEY);
 	init_mr(fixture, &fixture->other, OTHER_MKEY);
@@ -1290,6 +1317,109 @@ static void fault_in_implicit_beyond_address_space_returns_efault(struct kunit *
 	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, 1, U64_MAX, 0));
 }
 
+/* The child without pages is not destroyed at once: the device may report more of its faults. */
+static void reap_condemns_unused_children_without_pages(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_odp_mr *parent = &fixture->mr.mr;
+
+	add_children(test);
+	fixture->child.mr.mr.ib.iova = 1ULL << LOG_CHILD;
+	KUNIT_ASSERT_EQ(test, 0, create_implicit(fixture));
+	parent->live = true;
+	cxib_odp_reap(parent);
+	KUNIT_EXPECT_TRUE(test, list_empty(&parent->condemned));
+	fixture->child.memory.npages = 0;
+	fixture->child.mr.users = 1;
+	cxib_odp_reap(parent);
+	KUNIT_EXPECT_TRUE(test, list_empty(&parent->condemned));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 1, CHILD_MKEY, 1ULL << LOG_CHILD));
+	fixture->child.mr.users = 0;
+	cxib_odp_reap(parent);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&parent->condemned));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 1, DEVICE_NULL, 0));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 2, OTHER_MKEY, 0));
+	KUNIT_EXPECT_NULL(test, xa_load(&parent->implicit_children, 1));
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->other.mr, xa_load(&parent->implicit_children, 2));
+	KUNIT_EXPECT_EQ(test, 0, fixture->destroys);
+	INIT_LIST_HEAD(&parent->condemned);
+	parent->live = false;
+}
+
+/* A fault that adds no page leaves the child as it was. */
+static void fault_in_implicit_without_pages_reaps_child(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	add_children(test);
+	faults.result = -EFAULT;
+	fault_in_implicit(fixture, 1ULL << LOG_CHILD, 1, 0);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&fixture->mr.mr.reap_work));
+	fixture->child.memory.npages = 0;
+	fault_in_implicit(fixture, 1ULL << LOG_CHILD, 1, 0);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&fixture->mr.mr.reap_work));
+	cancel_delayed_work_sync(&fixture->mr.mr.reap_work);
+}
+
+static void charge_beyond_limit_returns_enomem(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u64 max = cxib_odp_pages_max((u64)totalram_pages() << PAGE_SHIFT);
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->mr.mr, max));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_odp_charge(&fixture->child.mr, 1));
+	cxib_odp_uncharge(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->child.mr, 1));
+	cxib_odp_uncharge(&fixture->child.mr);
+	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->context.pages));
+	/* All of 2 TiB in pages of 4 KiB, eight times. */
+	KUNIT_EXPECT_GE(test, cxib_odp_pages_max(BIT_ULL(41)), BIT_ULL(44 - PAGE_SHIFT));
+}
+
+static void report_fault(struct fixture *fixture, const struct fake_mr *fake_mr)
+{
+	const struct cxib_page_fault event = {
+		.subtype = HW_PAGE_FAULT_SUBTYPE_RDMA, .key = fake_mr->mr.mr.ib.lkey,
+		.length = 1, .packet_size = 1, .last = true,
+	};
+
+	cxib_page_fault_event(&fixture->fake->ibdev, &event);
+}
+
+static bool are_resumed(struct fixture *fixture, int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < POLLS_MAX && atomic_read(&fixture->resumes) < count; i++)
+		usleep_range(10000, 20000);
+	return atomic_read(&fixture->resumes) == count;
+}
+
+/* The faults of one process stall, here because of a lock. */
+static void page_faults_of_context_use_few_workers(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->child.mr.context = &fixture->other_context;
+	fixture->mr.mr.mr.ib.length = PAGE_SIZE;
+	fixture->child.mr.mr.ib.length = PAGE_SIZE;
+	insert(test, &fixture->mr);
+	insert(test, &fixture->child);
+	mutex_lock(&fixture->mr.mr.fault_mutex);
+	for (i = 0; i < FAULTS; i++)
+		report_fault(fixture, &fixture->mr);
+	KUNIT_EXPECT_EQ(test, WORKERS, fixture->context.running);
+	KUNIT_EXPECT_EQ(test, FAULTS - WORKERS, fixture->context.waiting_count);
+	report_fault(fixture, &fixture->child);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
+	mutex_unlock(&fixture->mr.mr.fault_mutex);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, FAULTS + 1));
+	flush_workqueue(fixture->fake->ibdev.odp.workqueue);
+	KUNIT_EXPECT_EQ(test, 0, fixture->context.running);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(get_mr_takes_reference),
 	KUNIT_CASE(get_mr_of_other_mkey_returns_null),
@@ -1328,6 +1458,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fault_in_implicit_without_memory_returns_absent),
 	KUNIT_CASE(fault_in_implicit_error_stops),
 	KUNIT_CASE(fault_in_implicit_beyond_address_space_returns_efault),
+	KUNIT_CASE(reap_condemns_unused_children_without_pages),
+	KUNIT_CASE(fault_in_implicit_without_pages_reaps_child),
+	KUNIT_CASE(charge_beyond_limit_returns_enomem),
+	KUNIT_CASE(page_faults_of_context_use_few_workers),
 	{}
 };
 

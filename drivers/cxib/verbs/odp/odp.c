@@ -49,8 +49,9 @@ static int prepare(struct cxib_ibdev *ibdev)
 	guard(mutex)(&odp->lock);
 	if (odp->workqueue)
 		return 0;
+	/* A process can stall a worker as long as it likes, but only a few: odp_fault.c. */
 	odp->workqueue = alloc_workqueue("cxib_faults", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
-					 0);
+					 WQ_MAX_ACTIVE);
 	if (!odp->workqueue)
 		return -ENOMEM;
 	err = cxib_hw_create_pf_eq(ibdev->hw, odp->workqueue);
@@ -308,6 +309,20 @@ int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_
 	return -EFAULT;
 }
 
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner)
+{
+}
+
+struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
+					       const struct ib_ucontext *owner)
+{
+	return &ibdev->odp.others;
+}
+
+void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context)
+{
+}
+
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 			      int access)
 {
@@ -334,7 +349,7 @@ void cxib_odp_init(struct cxib_ibdev *ibdev)
 	mutex_init(&ibdev->odp.lock);
 	xa_init(&ibdev->odp.regions);
 	INIT_LIST_HEAD(&ibdev->odp.contexts);
-	init_waitqueue_head(&ibdev->odp.fault_done);
+	cxib_odp_init_context(&ibdev->odp.others, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the ODP MRs of a user context share. The lists of pages of their MRs are not charged to the
- * process: the RDMA core and firmware allocate them. So their number is limited.
+ * What the ODP MRs of a user context share. Their lists of pages are not charged to the process,
+ * because the RDMA core and firmware allocate them. So their length is limited.
  */
 #include <kunit/visibility.h>
 #include <linux/mm.h>
@@ -30,6 +30,21 @@ static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
 }
 
 /**
+ * cxib_odp_init_context() - initialize what the ODP MRs of a user context share
+ * @context: filled, with one user
+ * @owner: the user context; NULL: none
+ */
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner)
+{
+	context->owner = owner;
+	refcount_set(&context->users, 1);
+	INIT_LIST_HEAD(&context->node);
+	INIT_LIST_HEAD(&context->waiting);
+	spin_lock_init(&context->fault_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_context);
+
+/**
  * cxib_odp_get_context() - get what the ODP MRs of a user context share
  * @ibdev: RDMA device
  * @owner: user context of the new MR
@@ -45,30 +60,47 @@ struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 	guard(mutex)(&odp->lock);
 	context = odp_context_find(odp, owner);
 	if (context) {
-		context->mrs++;
+		refcount_inc(&context->users);
 		return context;
 	}
 	context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
 	if (!context)
 		return NULL;
-	context->owner = owner;
-	context->mrs = 1;
+	cxib_odp_init_context(context, owner);
 	list_add(&context->node, &odp->contexts);
+	return context;
+}
+
+/**
+ * cxib_odp_find_context() - get what the ODP MRs of a user context share, if it has any
+ * @ibdev: RDMA device
+ * @owner: the user context, or NULL
+ *
+ * Return: for cxib_odp_put_context(), never NULL.
+ */
+struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
+					       const struct ib_ucontext *owner)
+{
+	struct cxib_odp_context *context;
+
+	guard(mutex)(&ibdev->odp.lock);
+	context = odp_context_find(&ibdev->odp, owner) ?: &ibdev->odp.others;
+	refcount_inc(&context->users);
 	return context;
 }
 
 /**
  * cxib_odp_put_context() - undo cxib_odp_get_context()
  * @ibdev: RDMA device
- * @context: of the MR that was destroyed
+ * @context: of the MR that was destroyed, or of a page fault
  */
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context)
 {
-	guard(mutex)(&ibdev->odp.lock);
-	if (--context->mrs)
+	if (!refcount_dec_and_mutex_lock(&context->users, &ibdev->odp.lock))
 		return;
-	WARN_ON(atomic64_read(&context->pages));
 	list_del(&context->node);
+	mutex_unlock(&ibdev->odp.lock);
+	WARN_ON(atomic64_read(&context->pages) || context->running);
 	kfree(context);
 }
 

@@ -10,16 +10,18 @@
 #include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/limits.h>
+#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
 #include "hw/page_faults.h"
 #include "verbs/lookup.h"
-#include "verbs/odp/odp.h"
 #include "verbs/odp/odp_fault.h"
+#include "verbs/odp/odp_mr.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
@@ -27,10 +29,13 @@
 #define FAULT_BYTES_MAX	SZ_4M
 
 /*
- * Faults that are queued or handled. If the device reports more, their events stay in
- * the EQ.
+ * Workers of a user context. A process can stall the page faults of its own memory for any time, by
+ * userfaultfd or FUSE for example: those of other processes need workers meanwhile.
  */
-#define FAULTS_MAX	1024
+#define RUNNING_MAX	32
+
+/* Faults of a user context that wait for a worker. Beyond them, transfers fail. */
+#define WAITING_MAX	32768
 
 /* Length of a data segment whose byte count is 0. */
 #define SGE_MAX_BYTES	BIT(31)
@@ -46,14 +51,18 @@
  * struct fault - page fault that is handled
  * @work: handles it
  * @ibdev: RDMA device
+ * @context: user context of the memory, with a reference
+ * @node: entry in the @waiting of @context
  * @fault: the decoded event
- * @wqe: copy of the WQE
+ * @wqe: copy of the WQE; NULL: not needed
  */
 struct fault {
 	struct work_struct work;
 	struct cxib_ibdev *ibdev;
+	struct cxib_odp_context *context;
+	struct list_head node;
 	struct cxib_page_fault fault;
-	struct cxib_pf_wqe wqe;
+	struct cxib_pf_wqe *wqe;
 };
 
 /**
@@ -411,9 +420,14 @@ static int read_wqe_of_srq(struct fault *fault)
 
 	if (!srq)
 		return -ENOENT;
-	first = read_srq_wqe(srq, fault->fault.wqe_index, &fault->wqe);
+	first = read_srq_wqe(srq, fault->fault.wqe_index, fault->wqe);
 	cxib_reference_put(&srq->reference);
 	return first;
+}
+
+static bool is_of_srq(const struct cxib_page_fault *event)
+{
+	return !(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE));
 }
 
 /* Returns the offset of the data segments, or an error. */
@@ -423,15 +437,15 @@ static int read_wqe(struct fault *fault)
 	struct cxib_qp *qp;
 	int first;
 
-	if (!(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE)))
+	if (is_of_srq(event))
 		return read_wqe_of_srq(fault);
 	qp = cxib_get_qp(fault->ibdev, event->queue);
 	if (!qp)
 		return -ENOENT;
 	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
-		first = read_send_wqe(qp, event->wqe_index, &fault->wqe);
+		first = read_send_wqe(qp, event->wqe_index, fault->wqe);
 	else
-		first = read_recv_wqe(qp, event->wqe_index, &fault->wqe);
+		first = read_recv_wqe(qp, event->wqe_index, fault->wqe);
 	cxib_reference_put(&qp->reference);
 	return first;
 }
@@ -467,12 +481,15 @@ static int resolve_wqe(struct fault *fault)
 		.search = new_search(fault),
 		.left = FAULT_BYTES_MAX,
 	};
-	int first = read_wqe(fault);
-	int err;
+	int first, err;
 
+	fault->wqe = kzalloc(sizeof(*fault->wqe), GFP_KERNEL);
+	if (!fault->wqe)
+		return -ENOMEM;
+	first = read_wqe(fault);
 	if (first < 0)
 		return first;
-	err = cxib_pf_walk_sges(&fault->wqe, first, fault->fault.bytes_committed, on_segment,
+	err = cxib_pf_walk_sges(fault->wqe, first, fault->fault.bytes_committed, on_segment,
 				&progress);
 	/* Resuming without new pages would fault forever. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
@@ -497,15 +514,103 @@ static void handle(struct fault *fault)
 		cxib_cmd_page_fault_resume(commands_of(fault->ibdev), event, err);
 }
 
+static void fault_free(struct fault *fault)
+{
+	cxib_odp_put_context(fault->ibdev, fault->context);
+	kfree(fault->wqe);
+	kfree(fault);
+}
+
+/* The worker of a fault that has been handled is for the next one of the user context. */
+static struct fault *fault_next(struct cxib_odp_context *context)
+{
+	struct fault *next;
+
+	guard(spinlock)(&context->fault_lock);
+	next = list_first_entry_or_null(&context->waiting, struct fault, node);
+	if (next) {
+		list_del(&next->node);
+		context->waiting_count--;
+	} else {
+		context->running--;
+	}
+	return next;
+}
+
 static void fault_work_fn(struct work_struct *work)
 {
 	struct fault *fault = container_of(work, struct fault, work);
 	struct cxib_odp *odp = &fault->ibdev->odp;
+	struct fault *next;
 
 	handle(fault);
-	kfree(fault);
-	atomic_dec(&odp->faults);
-	wake_up(&odp->fault_done);
+	next = fault_next(fault->context);
+	if (next)
+		queue_work(odp->workqueue, &next->work);
+	fault_free(fault);
+}
+
+/* User context of the QP or SRQ; NULL if there is none. Only to be compared. */
+static const struct ib_ucontext *queue_owner(struct cxib_ibdev *ibdev,
+					     const struct cxib_page_fault *event)
+{
+	const struct ib_ucontext *owner = NULL;
+	struct cxib_srq *srq = NULL;
+	struct cxib_qp *qp = NULL;
+
+	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_WQE && is_of_srq(event))
+		srq = cxib_get_srq(ibdev, event->queue);
+	else
+		qp = cxib_get_qp(ibdev, event->queue);
+	if (srq) {
+		owner = cxib_pd_context(srq->ib.pd);
+		cxib_reference_put(&srq->reference);
+	} else if (qp) {
+		owner = cxib_pd_context(qp->ib.pd);
+		cxib_reference_put(&qp->reference);
+	}
+	return owner;
+}
+
+/*
+ * The user context that the memory belongs to, with a reference. If the event does not name an
+ * ODP MR, this is that of the queue: both are in the same PD.
+ */
+static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
+					      const struct cxib_page_fault *event)
+{
+	struct cxib_odp_context *context;
+	struct cxib_odp_mr *odp_mr = NULL;
+
+	if (event->subtype != HW_PAGE_FAULT_SUBTYPE_WQE)
+		odp_mr = cxib_odp_get_fault_mr(ibdev, event->key);
+	if (odp_mr) {
+		context = odp_mr->context;
+		refcount_inc(&context->users);
+		cxib_reference_put(&odp_mr->reference);
+		return context;
+	}
+	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+		return cxib_odp_find_context(ibdev, NULL);
+	return cxib_odp_find_context(ibdev, queue_owner(ibdev, event));
+}
+
+/* Returns false if too many faults of the user context wait. */
+static bool fault_queue(struct fault *fault)
+{
+	struct cxib_odp_context *context = fault->context;
+
+	guard(spinlock)(&context->fault_lock);
+	if (context->running < RUNNING_MAX) {
+		context->running++;
+		queue_work(fault->ibdev->odp.workqueue, &fault->work);
+		return true;
+	}
+	if (context->waiting_count == WAITING_MAX)
+		return false;
+	list_add_tail(&fault->node, &context->waiting);
+	context->waiting_count++;
+	return true;
 }
 
 /**
@@ -513,21 +618,25 @@ static void fault_work_fn(struct work_struct *work)
  * @context: RDMA device
  * @event: the decoded event
  *
+ * The transfer fails if there is no memory, or if too many faults of its user context wait.
+ *
  * Context: process context, may sleep; one at a time.
  */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 {
 	struct cxib_ibdev *ibdev = context;
-	struct cxib_odp *odp = &ibdev->odp;
 	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
-	if (!fault) {
-		cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
-		return;
-	}
-	wait_event(odp->fault_done, atomic_add_unless(&odp->faults, 1, FAULTS_MAX));
+	if (!fault)
+		goto fail_transfer;
 	fault->ibdev = ibdev;
+	fault->context = fault_context(ibdev, event);
 	fault->fault = *event;
 	INIT_WORK(&fault->work, fault_work_fn);
-	queue_work(odp->workqueue, &fault->work);
+	if (fault_queue(fault))
+		return;
+	fault_free(fault);
+fail_transfer:
+	cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_event);

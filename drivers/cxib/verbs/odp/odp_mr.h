@@ -14,6 +14,9 @@ typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
 /* odp_context.c */
 struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 					      const struct ib_ucontext *owner);
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner);
+struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
+					       const struct ib_ucontext *owner);
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context);
 u64 cxib_odp_pages_max(u64 memory);
 int cxib_odp_charge(struct cxib_odp_mr *odp_mr, u64 pages);

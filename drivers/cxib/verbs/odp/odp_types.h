@@ -6,7 +6,8 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/wait.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 
 struct ib_ucontext;
@@ -16,14 +17,22 @@ struct workqueue_struct;
  * struct cxib_odp_context - what the ODP MRs of a user context share
  * @node: entry in the list of the device
  * @owner: the user context; only compared
- * @mrs: number of MRs, without children; protected by the lock of struct cxib_odp
- * @pages: sum of the lengths of their lists of pages
+ * @users: MRs, without children, and page faults
+ * @pages: sum of the lengths of the MRs' lists of pages
+ * @fault_lock: protects what follows
+ * @running: number of page faults that are handled, or queued for a worker
+ * @waiting: page faults beyond that
+ * @waiting_count: length of @waiting
  */
 struct cxib_odp_context {
 	struct list_head node;
 	const struct ib_ucontext *owner;
-	unsigned int mrs;
+	refcount_t users;
 	atomic64_t pages;
+	spinlock_t fault_lock; /* see above */
+	unsigned int running;
+	struct list_head waiting;
+	unsigned int waiting_count;
 };
 
 /**
@@ -33,8 +42,7 @@ struct cxib_odp_context {
  * @regions: struct cxib_odp_mr by index of its mkeys, including those of implicit
  *	children. An MR without its first mkey here is being destroyed
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
- * @faults: number of page faults queued or in progress
- * @fault_done: woken when @faults decreases
+ * @others: stands for the user context of page faults for which none is found
  * @prefetches: number of prefetches queued or in progress
  */
 struct cxib_odp {
@@ -42,8 +50,7 @@ struct cxib_odp {
 	struct workqueue_struct *workqueue;
 	struct xarray regions;
 	struct list_head contexts;
-	atomic_t faults;
-	wait_queue_head_t fault_done;
+	struct cxib_odp_context others;
 	atomic_t prefetches;
 };
 
