@@ -40,7 +40,7 @@
  * @srq_calls: calls of the event handler of the SRQ
  * @last: last event
  * @references: references of the object during the last call
- * @state: state of the QP during the last call
+ * @sq_state: enum cxib_sq_state bits of the QP during the last call
  * @destroy: work item that destroys the QP or the SRQ
  * @destroyed: completed when the object is destroyed
  * @destroy_srq: it is the SRQ
@@ -61,7 +61,7 @@ struct fixture {
 	unsigned int srq_calls;
 	struct ib_event last;
 	unsigned int references;
-	enum ib_qp_state state;
+	u8 sq_state;
 	struct work_struct destroy;
 	struct completion destroyed;
 	bool destroy_srq;
@@ -92,7 +92,7 @@ static void on_qp_event(struct ib_event *event, void *context)
 	fixture->qp_calls++;
 	fixture->last = *event;
 	fixture->references = refcount_read(&fixture->fake->qp.reference.count);
-	fixture->state = fixture->fake->qp.state;
+	fixture->sq_state = fixture->fake->qp.sq.state;
 }
 
 static void on_srq_event(struct ib_event *event, void *context)
@@ -280,8 +280,8 @@ static void qp_event_without_handler_returns_reference(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
 }
 
-/* SQ_DRAINED of a QP in RTS is a signature error; any other event leaves the state. */
-static void sq_drained_event_moves_rts_to_sqd(struct kunit *test)
+/* The state changes with the mutex only. SQ_DRAINED of a QP in RTS or SQD is a signature error. */
+static void event_leaves_state_and_marks_stop(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *qp = &fixture->fake->qp;
@@ -290,25 +290,28 @@ static void sq_drained_event_moves_rts_to_sqd(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(mappings); i++)
 		for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
-			bool moves = mappings[i].type == HW_EVENT_TYPE_SQ_DRAINED &&
-				     state == IB_QPS_RTS;
+			bool stops = mappings[i].type == HW_EVENT_TYPE_SQ_DRAINED &&
+				     (state == IB_QPS_RTS || state == IB_QPS_SQD);
 
 			cxib_qp_set_state(qp, state);
+			qp->sq.state = 0;
 			raise_qp(fixture, mappings[i].type);
-			KUNIT_EXPECT_EQ_MSG(test, moves ? IB_QPS_SQD : state, qp->state,
+			KUNIT_EXPECT_EQ_MSG(test, state, qp->state, "type 0x%x, state %d",
+					    mappings[i].type, state);
+			KUNIT_EXPECT_EQ_MSG(test, stops ? CXIB_SQ_STOPPED : 0, qp->sq.state,
 					    "type 0x%x, state %d", mappings[i].type, state);
 		}
 }
 
-/* The ULP may query the state in its handler. */
-static void sq_drained_event_sees_sqd(struct kunit *test)
+/* The ULP may move the QP to RTS in its handler. */
+static void sq_drained_event_sees_stop(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	cxib_qp_set_state(&fixture->fake->qp, IB_QPS_RTS);
 	raise_qp(fixture, HW_EVENT_TYPE_SQ_DRAINED);
 	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
-	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, fixture->state);
+	KUNIT_EXPECT_EQ(test, CXIB_SQ_STOPPED, fixture->sq_state);
 }
 
 static void dct_drained_event_completes_drain(struct kunit *test)
@@ -724,8 +727,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queue_event_of_other_kind_is_not_reported),
 	KUNIT_CASE(qp_event_of_unknown_qpn_is_ignored),
 	KUNIT_CASE(qp_event_without_handler_returns_reference),
-	KUNIT_CASE(sq_drained_event_moves_rts_to_sqd),
-	KUNIT_CASE(sq_drained_event_sees_sqd),
+	KUNIT_CASE(event_leaves_state_and_marks_stop),
+	KUNIT_CASE(sq_drained_event_sees_stop),
 	KUNIT_CASE(dct_drained_event_completes_drain),
 	KUNIT_CASE(dct_drained_event_of_qp_is_ignored),
 	KUNIT_CASE(srq_event_reaches_srq_of_number),

@@ -106,11 +106,7 @@ static void clean_up(void *data)
 	struct fixture *fixture = data;
 	struct cxib_qp *qp = &fixture->fake->qp;
 
-	if (qp->pipelining) {
-		cancel_delayed_work_sync(&qp->pipelining->work);
-		cxib_clear_failed_mrs(qp->pipelining);
-		kfree(qp->pipelining);
-	}
+	cxib_pipelining_free(qp);
 	destroy_workqueue(fixture->fake->ibdev.workqueue);
 	xa_destroy(&fixture->fake->ibdev.sig_mrs);
 }
@@ -177,7 +173,7 @@ static struct cxib_qp *enable(struct kunit *test, enum cxib_signature_policy pol
 	return qp;
 }
 
-/* Posts a WR; @lkey, of one SGE. */
+/* Posts a WR that cxib_post_send() may refuse; @lkey, of one SGE. */
 static void post(struct kunit *test, enum ib_wr_opcode opcode, struct ib_cqe *cqe, int flags,
 		 u32 lkey)
 {
@@ -189,7 +185,7 @@ static void post(struct kunit *test, enum ib_wr_opcode opcode, struct ib_cqe *cq
 			.sg_list = &sge, .opcode = opcode, .send_flags = flags },
 	};
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fixture->fake->qp.ib, &rdma.wr, &bad));
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_post_send(&fixture->fake->qp, &rdma.wr, &bad));
 }
 
 static void post_transfer(struct kunit *test, u32 lkey)
@@ -217,7 +213,7 @@ static void post_long(struct kunit *test, enum ib_wr_opcode opcode, struct ib_cq
 
 	for (i = 0; i < LONG_SGES; i++)
 		sges[i] = (struct ib_sge){ 0x1000, 8, i < LONG_SGES - 1 ? FAKE_SEND_LKEY : lkey };
-	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fixture->fake->qp.ib, &rdma.wr, &bad));
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_post_send(&fixture->fake->qp, &rdma.wr, &bad));
 }
 
 static u32 opcode_at(struct fixture *fixture, u32 block)
@@ -256,8 +252,16 @@ static int find_resume(struct fixture *fixture, u16 counter, u32 *resume)
 	int err = 0;
 
 	scoped_guard(spinlock_irqsave, &fixture->fake->qp.sq.lock)
-		err = cxib_sq_find_resume(&fixture->fake->qp, counter, resume);
+		err = cxib_sq_find_resume(&fixture->fake->qp, counter,
+					  fixture->fake->qp.sq.cons_index, resume);
 	return err;
+}
+
+/* A stop needs a signature error that explains it: here one of a transfer that the ULP checks. */
+static void stop_explained_at(struct fixture *fixture, u32 index)
+{
+	fail_mr(fixture);
+	stop_at(fixture, index);
 }
 
 /* Indices around the wraps of the ring, of the device's counter of 16 bits, and of u32. */
@@ -431,8 +435,27 @@ static void stop_during_cq_resize_cancels_response(struct kunit *test)
 	cxib_buffer_destroy(&ring, dev);
 }
 
-/* Of a signaled transfer the ULP checks the status itself, and so of an RDMA READ. */
-static void stop_after_checked_transfer_cancels_nothing(struct kunit *test)
+/* The ULP checks the status of a signaled transfer itself. */
+static void stop_after_signaled_transfer_cancels_nothing(struct kunit *test)
+{
+	static const enum ib_wr_opcode opcodes[] = { IB_WR_RDMA_READ, IB_WR_RDMA_WRITE };
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		post(test, opcodes[i], OTHER_RESPONSE, IB_SEND_SIGNALED, KEY);
+		post_response(test, RESPONSE);
+		fail_mr(fixture);
+		stop_at(fixture, 2 * i + 1);
+		KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 2 * i + 1));
+	}
+	KUNIT_EXPECT_EQ(test, 2, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 0, qp->pipelining->cancelled);
+}
+
+/* The ULP cannot check an unsignaled READ before its response is sent. */
+static void stop_after_unsignaled_read_cancels_response(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
@@ -441,14 +464,28 @@ static void stop_after_checked_transfer_cancels_nothing(struct kunit *test)
 	post_response(test, RESPONSE);
 	fail_mr(fixture);
 	stop_at(fixture, 1);
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 1));
-	post(test, IB_WR_RDMA_WRITE, OTHER_RESPONSE, IB_SEND_SIGNALED, KEY);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, 1, qp->pipelining->cancelled);
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+}
+
+/* The ULP knows of the error, but not whether the response was sent. */
+static void stop_after_mr_was_checked_cancels_response(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr_status status;
+	struct ib_wc wc;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
 	post_response(test, RESPONSE);
 	fail_mr(fixture);
-	stop_at(fixture, 3);
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 3));
-	KUNIT_EXPECT_EQ(test, 2, fixture->resumes);
-	KUNIT_EXPECT_EQ(test, 0, qp->pipelining->cancelled);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 0, cxib_check_mr_status(&fixture->mr.mr.ib, IB_MR_CHECK_SIG_STATUS,
+						      &status));
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
 }
 
 static void expect_closed(struct kunit *test)
@@ -458,6 +495,86 @@ static void expect_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fixture->fake->qp.state);
 	KUNIT_EXPECT_EQ(test, 1, fixture->fatal);
 	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+}
+
+/* The CQE with the error is lost. */
+static void stop_without_error_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	stop_at(fixture, 1);
+	expect_closed(test);
+}
+
+static void manual_stop_without_error_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	enable(test, CXIB_SIGNATURE_MANUAL);
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, 0, fixture->drained);
+	expect_closed(test);
+}
+
+/* The driver cannot tell which transfer has failed. */
+static void stop_by_error_of_unknown_mr_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_cqe64 *cqe;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	cqe = fake_completion(fixture->fake, HW_CQE_OPCODE_SIG_ERR);
+	hw_sig_err_cqe_set_mkey((struct hw_sig_err_cqe *)cqe, OTHER_KEY);
+	stop_at(fixture, 1);
+	expect_closed(test);
+}
+
+/* The device refuses ERR: the QP stays stopped, whatever comes later. */
+static void stop_closed_is_never_resumed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .min_rnr_timer = 1 };
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fixture->refused = HW_CMD_2ERR_QP;
+	stop_at(fixture, 1);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_NE(test, 0, cxib_modify_qp_kernel(&qp->ib, &attr,
+						       IB_QP_STATE | IB_QP_MIN_RNR_TIMER, NULL));
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 1, fixture->fatal);
+	fixture->refused = 0;
+	stop_at(fixture, 1);
+	expect_closed(test);
+}
+
+/* The peer moves the QP to ERR after QUERY_QP: the device flushes, and the ULP polls. */
+static void stop_then_flush_closes_connection_only(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_sq *sq = &fixture->fake->qp.sq;
+	u32 resume;
+	int err = 0;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	sq->cons_index = 2;
+	scoped_guard(spinlock_irqsave, &sq->lock)
+		err = cxib_sq_find_resume(&fixture->fake->qp, 1, 0, &resume);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, err);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->fake->hw.health));
 }
 
 static void stop_behind_response_closes_connection(struct kunit *test)
@@ -512,7 +629,7 @@ static void stop_resume_refused_closes_connection(struct kunit *test)
 
 	enable(test, CXIB_SIGNATURE_AUTOMATIC);
 	fixture->refused = HW_CMD_SQD_RTS_QP;
-	stop_at(fixture, 0);
+	stop_explained_at(fixture, 0);
 	expect_closed(test);
 }
 
@@ -547,7 +664,7 @@ static void stop_during_resume_is_handled(struct kunit *test)
 	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
 
 	fixture->event_during = HW_CMD_SQD_RTS_QP;
-	stop_at(fixture, 0);
+	stop_explained_at(fixture, 0);
 	fixture->event_during = 0;
 	flush_delayed_work(&qp->pipelining->work);
 	KUNIT_EXPECT_EQ(test, 2, fixture->queries);
@@ -608,7 +725,7 @@ static void cancel_key_change_returns_eopnotsupp(struct kunit *test)
 
 	post_response(test, RESPONSE);
 	post(test, IB_WR_LOCAL_INV, RESPONSE, 0, 0);
-	stop_at(fixture, 0);
+	stop_explained_at(fixture, 0);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, functions->cancel(&qp->ib, RESPONSE));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 0));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(fixture, 1));
@@ -620,9 +737,51 @@ static void cancel_started_wr_returns_0(struct kunit *test)
 	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
 
 	post_response(test, RESPONSE);
-	stop_at(fixture, 1);
+	stop_explained_at(fixture, 1);
 	KUNIT_EXPECT_EQ(test, 0, functions->cancel(&qp->ib, RESPONSE));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 0));
+}
+
+/* The device flushes, and the ring has new WQEs where the stop was. */
+static void cancel_behind_flushed_wqe_returns_enotconn(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	u32 i;
+
+	post_response(test, RESPONSE);
+	stop_explained_at(fixture, 0);
+	qp->sq.cons_index = qp->sq.prod_index;
+	for (i = 0; i < RING / 2; i++)
+		post_long(test, IB_WR_SEND, OTHER_RESPONSE, IB_SEND_SIGNALED, FAKE_SEND_LKEY);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->cancel(&qp->ib, RESPONSE));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->cancel(&qp->ib, OTHER_RESPONSE));
+}
+
+/* The event says that the device has moved the QP to ERR. */
+static void error_event_ends_stop(struct kunit *test)
+{
+	static const enum hw_event_type types[] = {
+		HW_EVENT_TYPE_WQ_CATAS_ERROR, HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR,
+		HW_EVENT_TYPE_WQ_ACCESS_ERROR,
+	};
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
+	struct ib_sig_err error;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		qp->sq.state = 0;
+		stop_explained_at(fixture, 0);
+		cxib_queue_event(&fixture->fake->ibdev, types[i], HW_EVENT_QUEUE_TYPE_QP,
+				 FAKE_QPN);
+		KUNIT_EXPECT_NULL(test, functions->next_failed(&qp->ib, &error));
+		KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->cancel(&qp->ib, RESPONSE));
+		KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->resume(&qp->ib));
+		stop_at(fixture, 0);
+		KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+		KUNIT_EXPECT_EQ(test, i + 1, fixture->drained);
+	}
 }
 
 static void manual_functions_of_running_qp_are_refused(struct kunit *test)
@@ -641,7 +800,7 @@ static void manual_functions_of_failed_qp_return_enotconn(struct kunit *test)
 	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_MANUAL);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	stop_at(fixture, 0);
+	stop_explained_at(fixture, 0);
 	KUNIT_ASSERT_EQ(test, 0, cxib_modify_qp_kernel(&qp->ib, &attr, IB_QP_STATE, NULL));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->cancel(&qp->ib, RESPONSE));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, functions->resume(&qp->ib));
@@ -664,7 +823,7 @@ static void cancelled_wr_flushed_is_plain_flush(struct kunit *test)
 	struct ib_wc wc;
 
 	post_response(test, RESPONSE);
-	stop_at(fixture, 0);
+	stop_explained_at(fixture, 0);
 	KUNIT_ASSERT_EQ(test, 1, functions->cancel(&qp->ib, RESPONSE));
 	cqe = fake_completion(fixture->fake, HW_CQE_OPCODE_REQ_ERR);
 	hw_err_cqe_set_syndrome((struct hw_err_cqe *)cqe, HW_CQE_SYNDROME_WR_FLUSH_ERR);
@@ -672,6 +831,85 @@ static void cancelled_wr_flushed_is_plain_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc.status);
 	KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc.opcode);
 	KUNIT_EXPECT_FALSE(test, cxib_wc_is_cancelled(&wc));
+}
+
+/* WRs of a list: what they transfer, and their send_flags. */
+struct wr_kind {
+	bool has_integrity;
+	int flags;
+};
+
+#define RESPONSE_FLAGS	(IB_SEND_SIGNALED | IB_SEND_FENCE)
+
+static int check_list(struct kunit *test, const struct wr_kind *kinds, u32 count)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_send_wr wrs[3] = {};
+	struct ib_sge sges[3];
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		sges[i] = (struct ib_sge){ 0x1000, 8, OTHER_KEY };
+		if (kinds[i].has_integrity)
+			sges[i].lkey = KEY + i;
+		wrs[i].sg_list = &sges[i];
+		wrs[i].num_sge = 1;
+		wrs[i].opcode = IB_WR_RDMA_WRITE;
+		wrs[i].send_flags = kinds[i].flags;
+		wrs[i].next = i + 1 < count ? &wrs[i + 1] : NULL;
+	}
+	return cxib_qp_check_send_wrs(&fixture->fake->qp, wrs);
+}
+
+/* Each list of up to three WRs: the one that is accepted protects the response of each transfer. */
+static void send_wrs_without_protection_are_refused(struct kunit *test)
+{
+	static const int flags[] = { 0, IB_SEND_SIGNALED, IB_SEND_FENCE, RESPONSE_FLAGS };
+	struct wr_kind kinds[3];
+	u32 code, i, k;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	for (code = 0; code < 8 * 8 * 8; code++) {
+		bool is_safe = true;
+
+		for (i = 0; i < 3; i++)
+			kinds[i] = (struct wr_kind){ code >> (3 * i) & 4,
+						     flags[code >> (3 * i) & 3] };
+		/* The first WR behind an unsignaled transfer with any flag has to be a response. */
+		for (i = 0; i < 3; i++) {
+			if (!kinds[i].has_integrity)
+				continue;
+			for (k = i + 1; k < 3; k++)
+				if (kinds[i].flags & IB_SEND_SIGNALED ?
+				    kinds[k].flags & IB_SEND_FENCE : kinds[k].flags)
+					break;
+			if (kinds[i].flags & IB_SEND_SIGNALED)
+				is_safe &= k == 3;
+			else
+				is_safe &= k < 3 && kinds[k].flags == RESPONSE_FLAGS;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, is_safe ? 0 : -EINVAL, check_list(test, kinds, 3),
+				    "list 0x%x", code);
+	}
+}
+
+static void post_unprotected_response_posts_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = KEY };
+	struct ib_rdma_wr transfer = {
+		.wr = { .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_RDMA_WRITE },
+	};
+	const struct ib_send_wr *bad = NULL;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, &transfer.wr, bad);
+	KUNIT_EXPECT_EQ(test, 0, qp->sq.prod_index);
+	transfer.wr.send_flags = IB_SEND_SIGNALED;
+	KUNIT_EXPECT_EQ(test, 0, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+	KUNIT_EXPECT_EQ(test, 1, qp->sq.prod_index);
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
 }
 
 static void enable_wrong_qp_is_refused(struct kunit *test)
@@ -740,7 +978,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stop_at_ring_end_cancels_behind_and_of_two_wqebbs),
 	KUNIT_CASE(stop_after_polled_error_cancels_response),
 	KUNIT_CASE(stop_during_cq_resize_cancels_response),
-	KUNIT_CASE(stop_after_checked_transfer_cancels_nothing),
+	KUNIT_CASE(stop_after_signaled_transfer_cancels_nothing),
+	KUNIT_CASE(stop_after_unsignaled_read_cancels_response),
+	KUNIT_CASE(stop_after_mr_was_checked_cancels_response),
+	KUNIT_CASE(stop_without_error_closes_connection),
+	KUNIT_CASE(manual_stop_without_error_closes_connection),
+	KUNIT_CASE(stop_by_error_of_unknown_mr_closes_connection),
+	KUNIT_CASE(stop_closed_is_never_resumed),
+	KUNIT_CASE(stop_then_flush_closes_connection_only),
 	KUNIT_CASE(stop_behind_response_closes_connection),
 	KUNIT_CASE(stop_with_unsignaled_response_closes_connection),
 	KUNIT_CASE(stop_without_response_closes_connection),
@@ -753,10 +998,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(manual_stop_lets_ulp_cancel),
 	KUNIT_CASE(cancel_key_change_returns_eopnotsupp),
 	KUNIT_CASE(cancel_started_wr_returns_0),
+	KUNIT_CASE(cancel_behind_flushed_wqe_returns_enotconn),
+	KUNIT_CASE(error_event_ends_stop),
 	KUNIT_CASE(manual_functions_of_running_qp_are_refused),
 	KUNIT_CASE(manual_functions_of_failed_qp_return_enotconn),
 	KUNIT_CASE(manual_functions_of_automatic_qp_return_einval),
 	KUNIT_CASE(cancelled_wr_flushed_is_plain_flush),
+	KUNIT_CASE(send_wrs_without_protection_are_refused),
+	KUNIT_CASE(post_unprotected_response_posts_nothing),
 	KUNIT_CASE(enable_wrong_qp_is_refused),
 	KUNIT_CASE(enable_in_reset_takes_effect_at_each_init),
 	KUNIT_CASE(response_waits_for_local_operations_and_reads),

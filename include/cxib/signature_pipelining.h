@@ -11,10 +11,33 @@
  *	if (pipelining && !pipelining->enable(qp, CXIB_SIGNATURE_AUTOMATIC))
  *		(post transfer and response together with cxib_pipelined_wrs())
  *
- * Rules for the WRs of such a QP: the transfer is unsignaled; its response follows in the same
- * ib_post_send(), is signaled, and has IB_SEND_FENCE. When a response is complete, successfully or
- * not, ib_check_mr_status() must be called for each MR of its transfer before the MR is registered
- * again.
+ * Rules for the WRs of such a QP:
+ *
+ * - The transfer, an RDMA WRITE or an RDMA READ of an integrity MR, is unsignaled. Its response
+ *   follows in the same ib_post_send(), is signaled, and has IB_SEND_FENCE. No other signaled WR is
+ *   between the two.
+ * - A transfer may be signaled instead. Then the ULP checks the MR when the transfer completes, and
+ *   posts the response afterwards: no WR with IB_SEND_FENCE follows in the same ib_post_send().
+ * - With %CXIB_SIGNATURE_AUTOMATIC, ib_post_send() refuses a list that breaks these rules with
+ *   -EINVAL, and posts none of its WRs.
+ * - When a response is complete, successfully or not, ib_check_mr_status() must be called for each
+ *   MR of its transfer before the MR is registered again. It must not be called before, and the MR
+ *   must not be deregistered before. If the driver cannot find the MR of a signature error, the QP
+ *   goes to ERR with IB_EVENT_QP_FATAL.
+ *
+ * ib_modify_qp() cannot resume a stopped QP:
+ *
+ * - With %CXIB_SIGNATURE_AUTOMATIC it handles the stop before it changes attributes or leaves SQD.
+ *   It waits for the device to stop, and returns -EBUSY if that takes seconds. ib_query_qp() does
+ *   not show SQD because of a stop.
+ * - With %CXIB_SIGNATURE_MANUAL it returns -EBUSY until @resume was called, unless the new state is
+ *   SQD, ERR or RESET.
+ * - SQD requested by the ULP ends only with ib_modify_qp() to RTS. IB_EVENT_SQ_DRAINED for it is
+ *   raised when the WRs posted before are complete, also those behind a stop.
+ *
+ * A signature error that the driver cannot assign to a transfer, or a stop without a signature
+ * error, moves the QP to ERR, and IB_EVENT_QP_FATAL is raised, with either policy. Both events are
+ * raised in process context by a work item, never by the functions below or by ib_modify_qp().
  */
 #ifndef CXIB_SIGNATURE_PIPELINING_H
 #define CXIB_SIGNATURE_PIPELINING_H
@@ -52,25 +75,28 @@ enum cxib_signature_policy {
  * @abi: %CXIB_SIGNATURE_PIPELINING_ABI
  * @enable: let signature errors stop the send queue of a kernel QP of the device, until the QP is
  *	destroyed. Process context, may sleep. Returns 0;
+ *	-EOPNOTSUPP: the device lacks signature pipelining,
  *	-EINVAL: not an RC QP with IB_QP_CREATE_INTEGRITY_EN, not in RESET or INIT, an unknown
  *	policy, or %CXIB_SIGNATURE_AUTOMATIC for a QP with IB_SIGNAL_ALL_WR,
  *	-EALREADY: enabled before; -ENOMEM; or an error of the device.
  * @next_failed: fetch the next MR with a signature error. %CXIB_SIGNATURE_MANUAL, QP stopped;
  *	any context. Returns the MR, and its error in @err, or NULL. ib_check_mr_status() reports
- *	the error again.
+ *	the error again. The driver holds no reference to the MR: the ULP must not deregister an
+ *	MR of the QP before it has fetched all failed MRs and has done with them.
  * @cancel: turn the posted WRs with this wr_cqe into ones that send nothing. They complete with
  *	the mark of cxib_wc_is_cancelled() if they are signaled. %CXIB_SIGNATURE_MANUAL, QP
  *	stopped; any context. Returns their number, 0 if none waits to be sent;
  *	-EINVAL: @cqe is NULL, or the policy is another one,
  *	-EBUSY: the QP is not stopped,
- *	-ENOTCONN: the QP is in ERR or RESET, or the device is fatal,
+ *	-ENOTCONN: the QP is in ERR or RESET, also if only the device has moved it there, or the
+ *	device is fatal,
  *	-EOPNOTSUPP: one of the WRs registers or invalidates an MR; then none is cancelled.
  * @resume: move a stopped QP back to RTS. %CXIB_SIGNATURE_MANUAL; process context, may sleep.
  *	Returns 0;
  *	-EBUSY: @next_failed has not returned all failed MRs,
  *	-EINVAL: the QP is not stopped, or the policy is another one,
  *	-ENOTCONN: the QP is in ERR or RESET, or the device is fatal,
- *	or an error of the device: then the QP is in ERR.
+ *	or another error: then the QP is in ERR, and IB_EVENT_QP_FATAL follows.
  */
 struct cxib_signature_pipelining {
 	u32 abi;

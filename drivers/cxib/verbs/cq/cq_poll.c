@@ -336,7 +336,8 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
 		cxib_note_signature_error(to_ibdev(cq->ib.device), qp,
 					  (const struct hw_sig_err_cqe *)entry);
-		if (qp)
+		/* Without mkey: noted by cxib_cq_note_signature_errors(). */
+		if (qp && hw_sig_err_cqe_get_mkey((const struct hw_sig_err_cqe *)entry))
 			cxib_pipelining_failed(qp);
 		return OUTCOME_PASSED_OVER;
 	}

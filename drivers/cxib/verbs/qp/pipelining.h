@@ -16,11 +16,34 @@ struct cxib_signature_pipelining;
 #define CXIB_LOST_STOP_DELAY	HZ
 
 /**
+ * enum cxib_stop - what cxib_qp_handle_stop() has found
+ * @CXIB_STOP_NONE: the device executes WQEs, or the QP is in a state without stops
+ * @CXIB_STOP_DRAINING: the device still executes WQEs that it has started
+ * @CXIB_STOP_COLLECTED: the ULP is to cancel and resume
+ * @CXIB_STOP_RESUMED: the stop was handled, the device executes WQEs again
+ * @CXIB_STOP_FAILED: the stop cannot be handled: the QP is in ERR
+ */
+enum cxib_stop {
+	CXIB_STOP_NONE,
+	CXIB_STOP_DRAINING,
+	CXIB_STOP_COLLECTED,
+	CXIB_STOP_RESUMED,
+	CXIB_STOP_FAILED,
+};
+
+/**
  * struct cxib_pipelining - signature pipelining of a QP
  * @qp: the QP
- * @policy: enum cxib_signature_policy
- * @work: handles a stop; queued by the SQ_DRAINED event
- * @failed: struct cxib_sig_mr with a signature error that was neither fetched nor checked;
+ * @is_manual: the policy is %CXIB_SIGNATURE_MANUAL: the ULP cancels and resumes
+ * @is_closed: a stop could not be handled: the QP is never resumed again before RESET; protected
+ *	by the mutex of the QP
+ * @raises_drained: the work item is to raise IB_EVENT_SQ_DRAINED; protected by the mutex of the QP
+ * @raises_fatal: the work item is to raise IB_EVENT_QP_FATAL; protected by the mutex of the QP
+ * @work: handles a stop and raises events; queued by the SQ_DRAINED event
+ * @failed: struct cxib_sig_mr with a signature error that were not taken; protected by the
+ *	xa_lock of sig_mrs
+ * @num_errors: signature errors since the SQ was resumed; protected by the xa_lock of sig_mrs
+ * @num_unknown: those of them whose MR is not known or was deregistered before it was taken;
  *	protected by the xa_lock of sig_mrs
  * @resume: index of the first WQE that the device has not started; protected by the lock of the
  *	SQ, valid with %CXIB_SQ_COLLECTED
@@ -31,9 +54,14 @@ struct cxib_signature_pipelining;
  */
 struct cxib_pipelining {
 	struct cxib_qp *qp;
-	u8 policy;
+	bool is_manual;
+	bool is_closed;
+	bool raises_drained;
+	bool raises_fatal;
 	struct delayed_work work;
 	struct list_head failed;
+	u32 num_errors;
+	u32 num_unknown;
 	u32 resume;
 	u32 stops;
 	u32 cancelled;
@@ -61,12 +89,32 @@ static inline void cxib_pipelining_failed(const struct cxib_qp *qp)
 				   CXIB_LOST_STOP_DELAY);
 }
 
+static inline bool cxib_qp_is_manual(const struct cxib_qp *qp)
+{
+	const struct cxib_pipelining *pipelining = READ_ONCE(qp->pipelining);
+
+	return pipelining && pipelining->is_manual;
+}
+
 /* ulp/signature_pipelining.c */
 extern bool cxib_pipelining_is_offered;
 extern const struct cxib_signature_pipelining cxib_signature_functions;
 
+/* qp_stop.c */
+struct cxib_pipelining *cxib_pipelining_alloc(struct cxib_qp *qp, bool is_manual);
+enum cxib_stop cxib_qp_handle_stop(struct cxib_qp *qp);
+void cxib_qp_close(struct cxib_qp *qp);
+bool cxib_qp_is_gone(const struct cxib_qp *qp);
+int cxib_qp_resume(struct cxib_qp *qp);
+
+/* qp.c */
+void cxib_pipelining_free(struct cxib_qp *qp);
+
+/* send_rule.c */
+int cxib_qp_check_send_wrs(const struct cxib_qp *qp, const struct ib_send_wr *wr);
+
 /* sq_cancel.c */
-int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 *resume);
+int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 consumed, u32 *resume);
 int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id);
 int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key);
 

@@ -10,6 +10,7 @@
 #include "hw/doorbell.h"
 #include "hw/work_queue.h"
 #include "verbs/port/gsi.h"
+#include "verbs/qp/pipelining.h"
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
@@ -537,9 +538,23 @@ static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
+/* Posts nothing if the driver could not cancel the response of a transfer. */
+static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
+{
+	int err = cxib_qp_is_manual(qp) ? 0 : cxib_qp_check_send_wrs(qp, wr);
+
+	if (!err)
+		return cxib_qp_post_send(qp, wr, bad);
+	*bad = wr;
+	return err;
+}
+
 static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad)
 {
+	if (qp->sq.is_pipelined)
+		return post_pipelined(qp, wr, bad);
 	return qp->gsi ? post_mads(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
 }
 

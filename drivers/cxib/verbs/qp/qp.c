@@ -650,16 +650,20 @@ void cxib_qp_clean(struct cxib_qp *qp)
 		return cxib_clean_xrc_tgt_cqes(to_ibdev(qp->ib.device), qp);
 	if (qp->is_user || cxib_qp_is_xrc(qp))
 		return;
+	/* First, so that no WR of this life of the QP is cancelled in the next one. */
+	scoped_guard(spinlock_irq, &qp->sq.lock)
+		qp->sq.state = 0;
 	cxib_cq_clean(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_clean(cxib_recv_cq(qp), qp);
-	if (qp->pipelining)
+	if (qp->pipelining) {
 		cxib_clear_failed_mrs(qp->pipelining);
+		qp->pipelining->is_closed = false;
+	}
 	clean_sq(qp);
 	clean_rq(qp);
 	qp->sq.prod_limit = 0;
 	qp->sq.next_fence = HW_FENCE_MODE_NONE;
-	qp->sq.state = 0;
 	qp->sq.last = NULL;
 	memset(qp->dbr.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
@@ -675,8 +679,13 @@ static void await_mad_handler(const struct cxib_qp *qp)
 		cxib_cq_synchronize(cxib_recv_cq(qp));
 }
 
-/* No event and no CQE of the QP is processed any more. */
-static void destroy_pipelining(struct cxib_qp *qp)
+/**
+ * cxib_pipelining_free() - free the signature pipelining of a QP
+ * @qp: QP of which no event and no CQE is processed any more
+ *
+ * Context: process context, may sleep; not from an event handler of the QP.
+ */
+void cxib_pipelining_free(struct cxib_qp *qp)
 {
 	if (!qp->pipelining)
 		return;
@@ -685,6 +694,7 @@ static void destroy_pipelining(struct cxib_qp *qp)
 	kfree(qp->pipelining);
 	qp->pipelining = NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_pipelining_free);
 
 /* From then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
 static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
@@ -692,6 +702,18 @@ static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	if (qp->state == IB_QPS_RESET)
 		return 0;
 	return cxib_cmd_2rst_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
+}
+
+/* In RESET the work item of signature pipelining handles no stop. */
+static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+{
+	int err;
+
+	guard(mutex)(&qp->mutex);
+	err = reset_in_device(ibdev, qp);
+	if (!err)
+		cxib_qp_enter_state(qp, IB_QPS_RESET);
+	return err;
 }
 
 /*
@@ -720,7 +742,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	if (qp->dct)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
-	reset_error = reset_in_device(ibdev, qp);
+	reset_error = qp->pipelining ? reset_pipelined(ibdev, qp) : reset_in_device(ibdev, qp);
 	destroy.before = HW_CMD_2RST_QP;
 	err = finish_reset(qp, udata, &destroy, &pinned, reset_error);
 	if (err)
@@ -729,7 +751,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
-	destroy_pipelining(qp);
+	cxib_pipelining_free(qp);
 	qp->user.pinned = pinned;
 	if (!reset_error)
 		destroy_in_device(ibdev, qp);
@@ -839,9 +861,9 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	*attr = (struct ib_qp_attr){ .cap = qp->cap };
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
-	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
-			    (qp->state == IB_QPS_SQD && qp->sq.state & CXIB_SQ_HELD &&
-			     !cxib_sq_is_drained(qp));
+	attr->sq_draining = qp->state == IB_QPS_SQD &&
+			    (hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
+			     (qp->sq.state & CXIB_SQ_HELD && !cxib_sq_is_drained(qp)));
 	attr->path_mtu = hw_qpc_get_mtu(context);
 	attr->qkey = hw_qpc_get_q_key(context);
 	attr->sq_psn = hw_qpc_get_next_send_psn(context);
@@ -849,6 +871,13 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->port_num = hw_ads_get_vhca_port_num(path);
 	if (cxib_qp_is_connection(qp))
 		describe_connection(qp, context, attr);
+}
+
+/* With signature pipelining a stop changes the state when the work item has handled it. */
+static bool is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
+{
+	return qp->pipelining && (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
+	       (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD);
 }
 
 /*
@@ -861,6 +890,11 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 
 	lockdep_assert_held(&qp->mutex);
 
+	if (is_pipelined_stop(qp, state)) {
+		if (state == IB_QPS_SQD)
+			cxib_pipelining_stopped(qp);
+		return qp->state;
+	}
 	if (state == IB_QPS_RTS && READ_ONCE(qp->sq.num_stops) == stops)
 		cxib_sq_clear_stop(qp);
 	if (state == IB_QPS_RTS && qp->sq.state & CXIB_SQ_HELD)
@@ -935,6 +969,12 @@ static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
+static bool ends_in_error(enum hw_event_type type)
+{
+	return type == HW_EVENT_TYPE_WQ_CATAS_ERROR || type == HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR ||
+	       type == HW_EVENT_TYPE_WQ_ACCESS_ERROR;
+}
+
 /* Returns whether the work item of signature pipelining is to raise the event, if at all. */
 static bool take_stop(struct cxib_qp *qp)
 {
@@ -951,6 +991,8 @@ static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 numb
 		return;
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
 		complete_all(&qp->dct->drained);
+	if (ends_in_error(type) && qp->sq.is_pipelined)
+		cxib_sq_fail(qp);
 	if ((type != HW_EVENT_TYPE_SQ_DRAINED || !take_stop(qp)) && core_event(type, &event))
 		call_event_handler(qp, event);
 	cxib_reference_put(&qp->reference);

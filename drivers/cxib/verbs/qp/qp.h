@@ -59,11 +59,14 @@ struct cxib_sq_entry {
  * @CXIB_SQ_HELD: by request of the ULP: the doorbell is not rung
  * @CXIB_SQ_STOPPED: by the device, after a signature error: it starts no WQE until SQD2RTS_QP
  * @CXIB_SQ_COLLECTED: stopped, and the errors found before are listed: WQEs may be cancelled
+ * @CXIB_SQ_FAILED: the device has reported that it has moved the QP to ERR; set with signature
+ *	pipelining only
  */
 enum cxib_sq_state {
 	CXIB_SQ_HELD = BIT(0),
 	CXIB_SQ_STOPPED = BIT(1),
 	CXIB_SQ_COLLECTED = BIT(2),
+	CXIB_SQ_FAILED = BIT(3),
 };
 
 /**
@@ -87,7 +90,8 @@ enum cxib_sq_state {
  * @is_pipelined: signature errors stop the SQ; constant from RTR on
  * @num_stops: SQ_DRAINED events of the device; protected by @lock
  * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state,
- *	and is no GSI QP with several SQs; set with the state, read without a lock
+ *	is no GSI QP with several SQs, and has no signature pipelining; set with the state, read
+ *	without a lock
  * @last: control segment of the last WQE not announced by the doorbell; NULL: none;
  *	protected by @lock
  * @prod_limit: upper limit of @prod_index by the last @cons_index read; protected by
@@ -187,7 +191,7 @@ struct cxib_drain {
  * @mad_flush_index: MADs up to this WQEBB are flushed when DMA is off; protected by the
  *	lock of the send CQ
  * @mutex: serializes modify_qp; protects what follows
- * @state: enum ib_qp_state; read without the mutex
+ * @state: enum ib_qp_state; written with the mutex and the lock of the SQ, read without
  * @access: IB_ACCESS_REMOTE_… of the remote peer
  * @drain: NULL until the SQ is drained for the first time
  * @pipelining: signature pipelining, until the QP is destroyed; NULL: not enabled. Read
@@ -263,7 +267,7 @@ static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 static inline void cxib_qp_set_state(struct cxib_qp *qp, u8 state)
 {
 	WRITE_ONCE(qp->state, state);
-	WRITE_ONCE(qp->sq.can_post, state >= IB_QPS_RTS && !qp->gsi);
+	WRITE_ONCE(qp->sq.can_post, state >= IB_QPS_RTS && !qp->gsi && !qp->sq.is_pipelined);
 }
 
 static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
@@ -332,8 +336,9 @@ size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 /* qp_state.c */
 int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata);
-int cxib_qp_resume(struct cxib_qp *qp);
 int cxib_qp_enable_drain_sigerr(struct cxib_qp *qp);
+
+/* qp_transition.c */
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition);
 
@@ -342,6 +347,8 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify);
 void cxib_sq_resume(struct cxib_qp *qp);
 bool cxib_sq_is_drained(struct cxib_qp *qp);
 void cxib_sq_stop(struct cxib_qp *qp);
+void cxib_qp_adopt_stop(struct cxib_qp *qp);
+void cxib_sq_fail(struct cxib_qp *qp);
 u8 cxib_sq_clear_stop(struct cxib_qp *qp);
 void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop);
 void cxib_qp_discard_stop(struct cxib_qp *qp);

@@ -40,7 +40,8 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
  * @qp: QP
  *
  * A completed WQE counts, whether its CQE was polled or not. If the device has stopped the
- * SQ, the announced WQEs that it has not started do not complete before the QP is in RTS.
+ * SQ, the announced WQEs that it has not started do not complete before the QP is in RTS. With
+ * signature pipelining they complete when the stop was handled: until then the SQ is not drained.
  */
 bool cxib_sq_is_drained(struct cxib_qp *qp)
 {
@@ -51,7 +52,7 @@ bool cxib_sq_is_drained(struct cxib_qp *qp)
 		if (!(qp->sq.state & CXIB_SQ_HELD))
 			return false;
 		if (qp->sq.state & CXIB_SQ_STOPPED)
-			return true;
+			return !qp->sq.is_pipelined;
 		end = qp->drain->end;
 		last = qp->drain->last;
 	}
@@ -195,6 +196,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
  * cxib_sq_stop() - the device has stopped the SQ of a QP
  * @qp: QP; no effect unless it is in RTS or SQD: the event may be older than its state
  *
+ * The state of the QP changes with its mutex only, see cxib_qp_adopt_stop().
+ *
  * Context: any.
  */
 void cxib_sq_stop(struct cxib_qp *qp)
@@ -205,11 +208,48 @@ void cxib_sq_stop(struct cxib_qp *qp)
 	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
 		qp->sq.state |= CXIB_SQ_STOPPED;
 		qp->sq.num_stops++;
-		cxib_qp_set_state(qp, IB_QPS_SQD);
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_stop);
+
+/*
+ * SQD is visible when the ULP is to resume: with signature pipelining after the stop was collected.
+ */
+static bool sq_is_stopped_for_ulp(const struct cxib_sq *sq)
+{
+	return sq->state & (sq->is_pipelined ? CXIB_SQ_COLLECTED : CXIB_SQ_STOPPED);
+}
+
+/**
+ * cxib_qp_adopt_stop() - enter SQD if the device has stopped the SQ
+ * @qp: QP
+ */
+void cxib_qp_adopt_stop(struct cxib_qp *qp)
+{
+	lockdep_assert_held(&qp->mutex);
+
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		if (qp->state == IB_QPS_RTS && sq_is_stopped_for_ulp(&qp->sq))
+			cxib_qp_set_state(qp, IB_QPS_SQD);
+}
+
+/**
+ * cxib_sq_fail() - the device has reported an error that moves the QP to ERR
+ * @qp: QP with signature pipelining; no effect unless it is in RTS or SQD
+ *
+ * The ULP may neither cancel WRs nor resume the QP from then on.
+ *
+ * Context: any.
+ */
+void cxib_sq_fail(struct cxib_qp *qp)
+{
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
+			qp->sq.state |= CXIB_SQ_FAILED;
+			qp->sq.state &= ~CXIB_SQ_COLLECTED;
+		}
+}
 
 /**
  * cxib_sq_clear_stop() - the device is about to execute WQEs again
@@ -259,8 +299,8 @@ void cxib_qp_discard_stop(struct cxib_qp *qp)
  * @qp: QP
  * @state: target state of the command
  *
- * The QP is in SQD instead of RTS if the device has stopped its SQ meanwhile. Beyond SQD and
- * before RTS no SQ is stopped.
+ * The QP is in SQD instead of RTS if the device has stopped its SQ meanwhile, and that is the ULP's
+ * affair. Beyond SQD and before RTS no SQ is stopped.
  */
 void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 {
@@ -269,9 +309,9 @@ void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 	lockdep_assert_held(&qp->mutex);
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	if (state == IB_QPS_RTS && qp->sq.state & CXIB_SQ_STOPPED)
+	if (state == IB_QPS_RTS && sq_is_stopped_for_ulp(&qp->sq))
 		state = IB_QPS_SQD;
-	else if (state != IB_QPS_SQD)
+	else if (state != IB_QPS_SQD && state != IB_QPS_RTS)
 		qp->sq.state &= CXIB_SQ_HELD;
 	cxib_qp_set_state(qp, state);
 	spin_unlock_irqrestore(&qp->sq.lock, flags);

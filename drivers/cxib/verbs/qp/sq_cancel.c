@@ -21,15 +21,26 @@ static struct cxib_sq_entry *entry_at(const struct cxib_qp *qp, u32 at)
 	return &qp->sq.entries[at & qp->sq.mask];
 }
 
+/* WQEBBs of the WQE at @at, of those before @end; 0: no WQE begins there. */
+static u32 sq_blocks_at(const struct cxib_qp *qp, u32 at, u32 end)
+{
+	u32 blocks = entry_at(qp, at)->blocks;
+
+	return blocks <= end - at ? blocks : 0;
+}
+
 /**
  * cxib_sq_find_resume() - convert the device's counter of started WQEBBs
  * @qp: QP whose SQ the device has stopped; the SQ is locked
  * @counter: hw_sq_wqebb_counter of the QP context, untrusted
+ * @consumed: cons_index before the QP was queried
  * @resume: set to the index of the first WQE that the device has not started
  *
- * Return: 0; -EIO if no outstanding WQE begins at @counter, nor does the next one to be posted.
+ * Return: 0; -EIO if no outstanding WQE begins at @counter, nor does the next one to be posted;
+ * -ENOTCONN if the WQE at @counter was completed meanwhile: the device flushes, because the QP is
+ * in ERR.
  */
-int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 *resume)
+int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 consumed, u32 *resume)
 {
 	const struct cxib_sq *sq = &qp->sq;
 	u32 waiting = (u16)(sq->prod_index - counter);
@@ -38,8 +49,10 @@ int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 *resume)
 
 	lockdep_assert_held(&sq->lock);
 
-	if (waiting > outstanding)
+	if (waiting > sq->prod_index - consumed)
 		return -EIO;
+	if (waiting > outstanding)
+		return -ENOTCONN;
 	*resume = sq->prod_index - waiting;
 	return waiting && !entry_at(qp, *resume)->blocks ? -EIO : 0;
 }
@@ -73,19 +86,28 @@ static void cancel_at(struct cxib_qp *qp, u32 at)
  * @from: index of the first WQE that the device has not started
  * @wr_id: wr_id of the WRs; those that are cancelled already do not count
  *
- * Return: their number; -EOPNOTSUPP if one of them changes an mkey: then none is cancelled.
+ * Return: their number; -EOPNOTSUPP if one of them changes an mkey: then none is cancelled;
+ * -ENOTCONN if the WQE at @from was completed: a stopped device completes none, so the QP is in
+ * ERR.
  */
 int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id)
 {
 	const u32 end = qp->sq.prod_index;
 	int cancelled = 0;
-	u32 at;
+	u32 at, blocks;
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	for (at = from; at != end; at += entry_at(qp, at)->blocks)
+	/* Pairs with retire_send(). */
+	if ((s32)(smp_load_acquire(&qp->sq.cons_index) - from) > 0)
+		return -ENOTCONN;
+	for (at = from; at != end; at += blocks) {
+		blocks = sq_blocks_at(qp, at, end);
+		if (!blocks)
+			return -ENOTCONN;
 		if (entry_at(qp, at)->wr_id == wr_id && changes_key(entry_at(qp, at)))
 			return -EOPNOTSUPP;
+	}
 	for (at = from; at != end; at += entry_at(qp, at)->blocks) {
 		const struct cxib_sq_entry *entry = entry_at(qp, at);
 
@@ -140,22 +162,18 @@ static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *tr
 {
 	bool found = false;
 	/* Pairs with retire_send(): the entries were read before cons_index moved. */
-	u32 at = smp_load_acquire(&qp->sq.cons_index);
+	u32 blocks, at = smp_load_acquire(&qp->sq.cons_index);
 
-	for (; (s32)(resume - at) > 0; at += entry_at(qp, at)->blocks) {
+	for (; (s32)(resume - at) > 0; at += blocks) {
+		blocks = sq_blocks_at(qp, at, resume);
+		if (!blocks)
+			return false;
 		if (!transfers(qp, at, key))
 			continue;
 		*transfer = at;
 		found = true;
 	}
 	return found;
-}
-
-/* The ULP checks the MR when the transfer completes, before it posts a response. */
-static bool is_checked_by_ulp(const struct cxib_qp *qp, u32 transfer)
-{
-	return cxib_sq_is_signaled(qp, transfer) ||
-	       entry_at(qp, transfer)->opcode == IB_WC_RDMA_READ;
 }
 
 static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
@@ -171,7 +189,10 @@ static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
  * @resume: index of the first WQE that the device has not started
  * @key: mkey of the MR
  *
- * The response is the next WQE with a fence behind the transfer.
+ * The response is the next WQE with a fence behind the transfer. The ULP checks the MR of a
+ * signaled transfer when that completes, before it posts a response, and so does the ULP if the
+ * transfer has completed: cxib_qp_check_send_wrs() accepts no signaled WR between a transfer that
+ * is not signaled and its response.
  *
  * Return: number of WRs cancelled: 0 if there was no response, or it was cancelled before;
  * -ENOENT if it may have been sent, cannot be reported to the ULP, or was not posted.
@@ -179,16 +200,17 @@ static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
 int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key)
 {
 	const u32 end = qp->sq.prod_index;
-	u32 transfer, at;
+	u32 transfer, at, blocks;
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	if (!find_transfer(qp, resume, key, &transfer) || is_checked_by_ulp(qp, transfer))
+	if (!find_transfer(qp, resume, key, &transfer) || cxib_sq_is_signaled(qp, transfer))
 		return 0;
 	at = transfer;
 	do {
-		at += entry_at(qp, at)->blocks;
-		if (at == end)
+		blocks = sq_blocks_at(qp, at, end);
+		at += blocks;
+		if (!blocks || at == end)
 			return -ENOENT;
 	} while (!waits_for_reads(qp, at));
 	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) || changes_key(entry_at(qp, at)))

@@ -57,6 +57,15 @@ static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return err;
 }
 
+/* The driver clears the mkey in the CQE of an error that it has noted: no MR has this index. */
+static int check_mkey(struct cxib_ibdev *ibdev, u32 key)
+{
+	if (key >> KEY_INDEX_SHIFT)
+		return 0;
+	ibdev_err(&ibdev->ib, "integrity MR: invalid mkey from CREATE_MKEY: 0x%x\n", key);
+	return -EIO;
+}
+
 static void destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
 	cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
@@ -95,8 +104,10 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, st
 	err = create_mkey(mr, pd);
 	if (err)
 		goto destroy_klm_mkey;
-	err = xa_insert_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
-			    GFP_KERNEL);
+	err = check_mkey(ibdev, mr->mr.ib.lkey);
+	if (!err)
+		err = xa_insert_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
+				    GFP_KERNEL);
 	if (err)
 		goto destroy_mkey;
 	return 0;
@@ -169,6 +180,15 @@ free_mr:
 	return ERR_PTR(err);
 }
 
+/* The driver cannot find the transfer of the QP that has failed any more. */
+static void drop_failed_mr(struct cxib_sig_mr *mr)
+{
+	if (list_empty(&mr->failed_node))
+		return;
+	list_del_init(&mr->failed_node);
+	mr->failed_in->num_unknown++;
+}
+
 /**
  * cxib_free_sig_mr() - destroy an integrity MR
  * @mr: MR without users; freed
@@ -181,7 +201,7 @@ void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 
 	/* First, because another MR can get the index as soon as the mkey is destroyed. */
 	xa_lock_irq(&ibdev->sig_mrs);
-	list_del(&mr->failed_node);
+	drop_failed_mr(mr);
 	__xa_erase(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
 	xa_unlock_irq(&ibdev->sig_mrs);
 	destroy_mkey(ibdev, mr->mr.ib.lkey);
@@ -346,14 +366,28 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 	}
 }
 
+/* Each error of the QP counts: one whose MR is not known must not pass for none. */
+static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_mr *mr)
+{
+	pipelining->num_errors++;
+	if (!mr || mr->mr.ib.pd != pipelining->qp->ib.pd) {
+		pipelining->num_unknown++;
+		return;
+	}
+	if (mr->failed_in != pipelining)
+		drop_failed_mr(mr);
+	mr->failed_in = pipelining;
+	list_move_tail(&mr->failed_node, &pipelining->failed);
+}
+
 /**
  * cxib_note_signature_error() - record a signature error of an MR
  * @ibdev: RDMA device
  * @qp: QP of the transfer; NULL: unknown
  * @entry: the CQE; copied out of the CQ
  *
- * Errors of MRs that were destroyed are ignored. With signature pipelining the MR is listed, if
- * it is one of the PD of @qp.
+ * Errors of MRs that were destroyed are ignored. With signature pipelining the error is counted,
+ * and the MR is listed, if it is one of the PD of @qp.
  *
  * Context: any.
  */
@@ -373,9 +407,10 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *q
 		mr->sig_err_exists = true;
 		mr->sigerr_count ^= 1;
 		spin_unlock(&mr->lock);
-		if (qp && qp->pipelining && mr->mr.ib.pd == qp->ib.pd)
-			list_move_tail(&mr->failed_node, &qp->pipelining->failed);
 	}
+	/* The driver has noted and neutralised a CQE without mkey before. */
+	if (qp && qp->pipelining && index)
+		list_failed_mr(qp->pipelining, mr);
 	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
@@ -414,43 +449,97 @@ struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_take_failed_mr);
 
+static bool failures_are_known(const struct cxib_pipelining *pipelining)
+{
+	return pipelining->num_errors && !pipelining->num_unknown;
+}
+
 /**
- * cxib_has_failed_mr() - whether an MR with a signature error is listed
- * @pipelining: signature pipelining of a QP
+ * cxib_failures_are_known() - whether the MR of each signature error since the last resume is known
+ * @pipelining: signature pipelining of a QP that the device has stopped
+ *
+ * Return: false also if there was no error: then nothing explains the stop.
  */
-bool cxib_has_failed_mr(struct cxib_pipelining *pipelining)
+bool cxib_failures_are_known(struct cxib_pipelining *pipelining)
 {
 	struct xarray *mrs = sig_mrs_of(pipelining->qp->ib.device);
 	unsigned long flags;
-	bool has;
+	bool known;
 
 	xa_lock_irqsave(mrs, flags);
-	has = !list_empty(&pipelining->failed);
+	known = failures_are_known(pipelining);
 	xa_unlock_irqrestore(mrs, flags);
-	return has;
+	return known;
 }
 
 /**
- * cxib_clear_failed_mrs() - empty the list of MRs with a signature error
- * @pipelining: signature pipelining of a QP
+ * cxib_end_failures() - count signature errors anew, if all were taken
+ * @pipelining: signature pipelining of a QP that is about to be resumed
+ *
+ * Return: 0; -EBUSY if a failed MR is listed; -EIO if cxib_failures_are_known() is false.
+ */
+int cxib_end_failures(struct cxib_pipelining *pipelining)
+{
+	struct xarray *mrs = sig_mrs_of(pipelining->qp->ib.device);
+	unsigned long flags;
+	int err = 0;
+
+	xa_lock_irqsave(mrs, flags);
+	if (!failures_are_known(pipelining))
+		err = -EIO;
+	else if (!list_empty(&pipelining->failed))
+		err = -EBUSY;
+	else
+		pipelining->num_errors = 0;
+	xa_unlock_irqrestore(mrs, flags);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_end_failures);
+
+/**
+ * cxib_is_sig_mkey() - whether an mkey is one of an integrity MR
+ * @ibdev: RDMA device
+ * @key: mkey
+ *
+ * Context: any.
+ */
+bool cxib_is_sig_mkey(struct cxib_ibdev *ibdev, u32 key)
+{
+	return xa_load(&ibdev->sig_mrs, key >> KEY_INDEX_SHIFT);
+}
+
+/**
+ * cxib_clear_failed_mrs() - forget the signature errors of a QP
+ * @pipelining: signature pipelining of a QP that is not resumed
  */
 void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining)
 {
-	struct ib_sig_err unused;
+	struct xarray *mrs = sig_mrs_of(pipelining->qp->ib.device);
+	struct cxib_sig_mr *mr, *next;
+	unsigned long flags;
 
-	while (cxib_take_failed_mr(pipelining, &unused))
-		;
+	xa_lock_irqsave(mrs, flags);
+	list_for_each_entry_safe(mr, next, &pipelining->failed, failed_node)
+		list_del_init(&mr->failed_node);
+	pipelining->num_errors = 0;
+	pipelining->num_unknown = 0;
+	xa_unlock_irqrestore(mrs, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_clear_failed_mrs);
 
-/* Only an MR with an error can be listed: others need not take the lock that all MRs share. */
+/*
+ * Only an MR with an error can be listed: others need not take the lock that all MRs share. With
+ * the automatic policy the driver still has to cancel the response, although the ULP knows of the
+ * error.
+ */
 static void unlist_failed_mr(struct cxib_sig_mr *mr)
 {
 	struct xarray *mrs = sig_mrs_of(mr->mr.ib.device);
 	unsigned long flags;
 
 	xa_lock_irqsave(mrs, flags);
-	list_del_init(&mr->failed_node);
+	if (!list_empty(&mr->failed_node) && mr->failed_in->is_manual)
+		list_del_init(&mr->failed_node);
 	xa_unlock_irqrestore(mrs, flags);
 }
 

@@ -48,6 +48,7 @@ struct cxib_sig_range {
  * @sig_err: the last error
  * @failed_node: in the list of failed MRs of a QP with signature pipelining; protected by the
  *	xa_lock of sig_mrs
+ * @failed_in: the signature pipelining that lists the MR; valid while @failed_node is in a list
  */
 struct cxib_sig_mr {
 	struct cxib_mr mr;
@@ -62,6 +63,7 @@ struct cxib_sig_mr {
 	bool sig_err_exists;
 	struct ib_sig_err sig_err;
 	struct list_head failed_node;
+	struct cxib_pipelining *failed_in;
 };
 
 static inline struct cxib_sig_mr *to_sig_mr(struct ib_mr *ib)
@@ -79,7 +81,9 @@ void cxib_free_sig_mr(struct cxib_sig_mr *mr);
 void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *qp,
 			       const struct hw_sig_err_cqe *entry);
 struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_sig_err *error);
-bool cxib_has_failed_mr(struct cxib_pipelining *pipelining);
+bool cxib_failures_are_known(struct cxib_pipelining *pipelining);
+int cxib_end_failures(struct cxib_pipelining *pipelining);
+bool cxib_is_sig_mkey(struct cxib_ibdev *ibdev, u32 key);
 void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining);
 
 /* bsf.c */

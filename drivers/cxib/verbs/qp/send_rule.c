@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which lists of send WRs a QP with signature pipelining takes: those with responses that can be
+ * cancelled.
+ */
+#include <kunit/visibility.h>
+
+#include "verbs/qp/pipelining.h"
+#include "verbs/signature/integrity.h"
+
+/**
+ * struct send_rule - state of cxib_qp_check_send_wrs()
+ * @needs_response: a transfer was posted whose response must follow
+ * @is_signaled: a transfer was posted that the ULP checks at its completion
+ */
+struct send_rule {
+	bool needs_response;
+	bool is_signaled;
+};
+
+static bool send_rule_has_integrity(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
+	int i;
+
+	if (wr->send_flags & IB_SEND_INLINE)
+		return false;
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length && cxib_is_sig_mkey(ibdev, wr->sg_list[i].lkey))
+			return true;
+	return false;
+}
+
+/* The WQE of a WR that changes an mkey has another fence. */
+static bool send_rule_is_fenced(const struct ib_send_wr *wr)
+{
+	return wr->send_flags & IB_SEND_FENCE && wr->opcode != IB_WR_LOCAL_INV &&
+	       wr->opcode != IB_WR_REG_MR && wr->opcode != IB_WR_REG_MR_INTEGRITY;
+}
+
+static bool send_rule_accepts(struct send_rule *rule, const struct cxib_qp *qp,
+			      const struct ib_send_wr *wr)
+{
+	bool is_signaled = wr->send_flags & IB_SEND_SIGNALED;
+
+	if (send_rule_is_fenced(wr)) {
+		if (rule->is_signaled || (rule->needs_response && !is_signaled))
+			return false;
+		rule->needs_response = false;
+	}
+	/* The completion of this WR would retire the transfer before the response. */
+	if (rule->needs_response && is_signaled)
+		return false;
+	if (!send_rule_has_integrity(qp, wr))
+		return true;
+	rule->is_signaled |= is_signaled;
+	rule->needs_response |= !is_signaled;
+	return true;
+}
+
+/**
+ * cxib_qp_check_send_wrs() - whether the response of each transfer can be cancelled
+ * @qp: QP with %CXIB_SIGNATURE_AUTOMATIC
+ * @wr: list of send WRs
+ *
+ * Return: 0; -EINVAL if the list contains
+ *	- an unsignaled transfer of an integrity MR without a signaled response with IB_SEND_FENCE
+ *	  behind it, or with another signaled WR before that,
+ *	- or a signaled transfer of an integrity MR with a WR with IB_SEND_FENCE behind it: the
+ *	  device may execute that WR before the ULP has checked the MR.
+ */
+int cxib_qp_check_send_wrs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	struct send_rule rule = {};
+
+	for (; wr; wr = wr->next)
+		if (!send_rule_accepts(&rule, qp, wr))
+			return -EINVAL;
+	return rule.needs_response ? -EINVAL : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_check_send_wrs);
