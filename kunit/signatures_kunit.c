@@ -223,6 +223,19 @@ static void bsf_equal_tags_set_copy_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_bsf_inl_get_repeat_block(wire));
 }
 
+/* Block by block in one range. */
+static void bsf_interleaved_pi_is_part_of_raw_data_size(struct kunit *test)
+{
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct hw_bsf format;
+
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 0));
+	sig_mr->mr.data.length = BLOCKS * (BLOCK + CXIB_DIF_SIZE);
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &sig_mr->mr));
+	KUNIT_EXPECT_EQ(test, BLOCKS * (BLOCK + CXIB_DIF_SIZE),
+			hw_bsf_basic_get_raw_data_size(hw_bsf_get_basic(&format)));
+}
+
 static void bsf_memory_without_pi_has_no_inline(struct kunit *test)
 {
 	struct sig_mr *sig_mr = make_sig_mr(test);
@@ -472,6 +485,9 @@ static void check_mr_status_returns_error_once(struct kunit *test)
 		{ HW_CQE_SIG_SYNDROME_GUARD, IB_SIG_BAD_GUARD, EXPECTED_GUARD, ACTUAL_GUARD },
 		{ HW_CQE_SIG_SYNDROME_APPTAG, IB_SIG_BAD_APPTAG, EXPECTED_APP, ACTUAL_APP },
 		{ HW_CQE_SIG_SYNDROME_REFTAG, IB_SIG_BAD_REFTAG, EXPECTED_REF, ACTUAL_REF },
+		/* As mlx5_ib. */
+		{ HW_CQE_SIG_SYNDROME_APPTAG | HW_CQE_SIG_SYNDROME_REFTAG, IB_SIG_BAD_REFTAG,
+		  EXPECTED_REF, ACTUAL_REF },
 	};
 	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_mr_status status;
@@ -563,6 +579,7 @@ static void create_psv_returns_two_numbers(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bsf_equal_tags_set_copy_mask),
+	KUNIT_CASE(bsf_interleaved_pi_is_part_of_raw_data_size),
 	KUNIT_CASE(bsf_memory_without_pi_has_no_inline),
 	KUNIT_CASE(bsf_unsupported_block_size_returns_einval),
 	KUNIT_CASE(bsf_4048_bytes_without_capability_returns_einval),

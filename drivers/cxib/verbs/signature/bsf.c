@@ -76,17 +76,6 @@ static bool metadata_fits(const struct cxib_sig_mr *mr)
 	       mr->metadata.length == mr->data.length / interval * CXIB_DIF_SIZE;
 }
 
-/* Length of the data without protection information. */
-static u32 raw_length(const struct cxib_sig_mr *mr)
-{
-	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
-	u32 interval = memory->sig.dif.pi_interval;
-
-	if (memory->sig_type == IB_SIG_TYPE_NONE || mr->metadata.length)
-		return mr->data.length;
-	return mr->data.length / (interval + CXIB_DIF_SIZE) * interval;
-}
-
 static u32 escape_of(const struct ib_t10_dif_domain *dif)
 {
 	if (!dif->app_escape)
@@ -151,7 +140,8 @@ int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr)
 		return -EINVAL;
 	*bsf = (struct hw_bsf){};
 	basic->dw[0] = block_structure(attrs, wire_size, memory_size);
-	basic->dw[1] = hw_bsf_basic_pack_04(raw_length(mr));
+	/* As mlx5_ib: with interleaved protection information, which is part of the range. */
+	basic->dw[1] = hw_bsf_basic_pack_04(mr->data.length);
 	if (wire_size != NO_BLOCKS) {
 		basic->dw[2] = hw_bsf_basic_pack_08(HW_BSF_BLOCK_FORMAT_T10_DIF,
 						    mr->wire_psv);

@@ -355,14 +355,14 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 		error->err_type = IB_SIG_BAD_GUARD;
 		error->expected = upper_16_bits(expected);
 		error->actual = upper_16_bits(actual);
-	} else if (syndrome & HW_CQE_SIG_SYNDROME_APPTAG) {
-		error->err_type = IB_SIG_BAD_APPTAG;
-		error->expected = lower_16_bits(expected);
-		error->actual = lower_16_bits(actual);
-	} else {
+	} else if (syndrome & HW_CQE_SIG_SYNDROME_REFTAG) {
 		error->err_type = IB_SIG_BAD_REFTAG;
 		error->expected = hw_sig_err_cqe_get_expected_reftag(entry);
 		error->actual = hw_sig_err_cqe_get_actual_reftag(entry);
+	} else {
+		error->err_type = IB_SIG_BAD_APPTAG;
+		error->expected = lower_16_bits(expected);
+		error->actual = lower_16_bits(actual);
 	}
 }
 
