@@ -140,20 +140,34 @@ static int expect_misuse(struct kverbs_target *target)
 			     kverbs_target_find_bad(target, only_command(target)), 1);
 }
 
-static int resume_by_modify_qp(struct kverbs_target *target)
+/* The way back to RTS is resume(), whatever the ULP or its connection manager modifies meanwhile. */
+static int modify_while_stopped(struct kverbs_target *target)
 {
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQD, .min_rnr_timer = 1 };
+	struct kverbs_end *end = target_end(target);
 	int err = stop_at_bad(target);
 
 	if (!err)
-		err = expect(target, "way to RTS", kverbs_to_state(target_end(target), IB_QPS_RTS), 0);
-	return err ?: expect_misuse(target);
+		err = expect(target, "way to RTS", kverbs_to_state(end, IB_QPS_RTS), -EBUSY);
+	if (!err)
+		err = expect(target, "other attributes",
+			     ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_MIN_RNR_TIMER), -EBUSY);
+	if (!err)
+		err = expect(target, "way from SQD",
+			     ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), -EBUSY);
+	if (!err)
+		err = cancel_and_resume(target);
+	if (!err)
+		err = expect(target, "other attributes later",
+			     ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_MIN_RNR_TIMER), 0);
+	return err ?: kverbs_target_commands(target, 0);
 }
 
 static int run_modify_qp(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	const struct kverbs_target_spec spec = { .manual = true, .depth = 1, .num_mrs = 1, .seed = 10 };
 
-	return kverbs_target_run(report, &spec, resume_by_modify_qp);
+	return kverbs_target_run(report, &spec, modify_while_stopped);
 }
 
 static int resume_without_cancel(struct kverbs_target *target)
@@ -438,7 +452,7 @@ static int run_peer_gone(struct kverbs_report *report, const struct kverbs_setti
 	return kverbs_target_run(report, &spec, peer_gone);
 }
 
-/* The ULP moves the QP to SQD before the stop; the way back ends both. */
+/* The ULP moves the QP to SQD before the stop: each of the two ends for itself. */
 static int drain_around_stop(struct kverbs_target *target)
 {
 	struct kverbs_end *end = target_end(target);
@@ -459,9 +473,17 @@ static int drain_around_stop(struct kverbs_target *target)
 		if (!err)
 			err = expect(target, "cancel",
 				     target->table->cancel(end->qp, &target->slots[0].cqe), 1);
+		if (!err)
+			err = expect(target, "way to RTS before the stop is handled",
+				     kverbs_to_state(end, IB_QPS_RTS), -EBUSY);
 		WRITE_ONCE(end->last_event, -1);
 		if (!err)
-			err = kverbs_to_state(end, IB_QPS_RTS);
+			err = expect(target, "resume", target->table->resume(end->qp), 0);
+		/* The WQEs behind the stop have to complete first. */
+		while (!err && (err = kverbs_to_state(end, IB_QPS_RTS)) == -EBUSY) {
+			usleep_range(20, 200);
+			err = 0;
+		}
 		if (!err)
 			err = kverbs_target_commands(target, 0);
 		if (err)
@@ -552,7 +574,7 @@ static int find_nothing(struct kverbs_report *report, const struct kverbs_settin
 const struct kverbs_case kverbs_pipelining_stop_cases[] = {
 	{ "pipelining_functions", run_functions },
 	{ "pipelining_three_mrs_fail_together", run_three_mrs },
-	{ "pipelining_misuse_resume_by_modify_qp", run_modify_qp },
+	{ "pipelining_modify_while_stopped", run_modify_qp },
 	{ "pipelining_misuse_resume_without_cancel", run_no_cancel },
 	{ "pipelining_unsignaled_response", run_unsignaled },
 	{ "pipelining_send_with_invalidate", run_invalidate },

@@ -173,6 +173,8 @@ extern const struct kverbs_case kverbs_moderation_cases[];
 extern const struct kverbs_case kverbs_context_cases[];
 extern const struct kverbs_case kverbs_pipelining_cases[];
 extern const struct kverbs_case kverbs_pipelining_stop_cases[];
+extern const struct kverbs_case kverbs_pipelining_thread_cases[];
+extern const struct kverbs_case kverbs_pipelining_error_cases[];
 
 /* main.c */
 __printf(2, 3) int kverbs_fail(struct kverbs_report *report, const char *format, ...);

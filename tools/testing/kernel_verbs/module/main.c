@@ -47,6 +47,8 @@ static const struct kverbs_case *const suites[] = {
 	kverbs_context_cases,
 	kverbs_pipelining_cases,
 	kverbs_pipelining_stop_cases,
+	kverbs_pipelining_thread_cases,
+	kverbs_pipelining_error_cases,
 };
 
 static void add_line(struct kverbs_report *to, const char *format, va_list values)

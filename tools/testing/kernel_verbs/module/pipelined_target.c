@@ -734,7 +734,7 @@ static int with_target(struct kverbs_target *target, struct kverbs_report *repor
 	spec.context = IB_POLL_DIRECT;
 	spec.pooled = target->spec.pooled;
 	/* One more for ib_drain_qp(). */
-	spec.max_wr = target->spec.depth * WRS(target->spec.num_mrs) + 1;
+	spec.max_wr = target->spec.depth * WRS(target->spec.num_mrs) + 1 + target->spec.more_wrs;
 	spec.prepare = target->spec.manual ? prepare_manual : prepare_automatic;
 	err = kverbs_pair_create(pair, &spec, report);
 	pair->user = target;

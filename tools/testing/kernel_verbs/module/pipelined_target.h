@@ -61,6 +61,7 @@ struct kverbs_command {
  * @invalidates: responses invalidate the key of the client's exposed area
  * @core_polls: the RDMA core polls the CQs, when it drains the QP
  * @pooled: the RDMA core polls the target's CQs, which are of its pool
+ * @more_wrs: room for so many send WRs of the case
  * @seed: of the random numbers
  */
 struct kverbs_target_spec {
@@ -76,6 +77,7 @@ struct kverbs_target_spec {
 	bool invalidates;
 	bool core_polls;
 	bool pooled;
+	u32 more_wrs;
 	u64 seed;
 };
 
