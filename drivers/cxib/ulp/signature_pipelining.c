@@ -75,18 +75,21 @@ static int cancel(struct ib_qp *ib, struct ib_cqe *cqe)
 {
 	const struct ib_send_wr wr = { .wr_cqe = cqe };
 	struct cxib_qp *qp = to_qp(ib);
+	unsigned long flags;
 	int result;
 
 	if (!cqe || !cxib_qp_is_manual(qp))
 		return -EINVAL;
-	guard(spinlock_irqsave)(&qp->sq.lock);
+	spin_lock_irqsave(&qp->sq.lock, flags);
 	if (cxib_qp_is_gone(qp))
-		return -ENOTCONN;
-	if (!(qp->sq.state & CXIB_SQ_COLLECTED))
-		return -EBUSY;
-	result = cxib_sq_cancel(qp, qp->pipelining->resume, wr.wr_id);
+		result = -ENOTCONN;
+	else if (!(qp->sq.state & CXIB_SQ_COLLECTED))
+		result = -EBUSY;
+	else
+		result = cxib_sq_cancel(qp, qp->pipelining->resume, wr.wr_id);
 	if (result > 0)
 		qp->pipelining->cancelled += result;
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return result;
 }
 

@@ -526,7 +526,7 @@ static struct fault *fault_next(struct cxib_odp_context *context)
 {
 	struct fault *next;
 
-	guard(spinlock)(&context->fault_lock);
+	spin_lock(&context->fault_lock);
 	next = list_first_entry_or_null(&context->waiting, struct fault, node);
 	if (next) {
 		list_del(&next->node);
@@ -534,6 +534,7 @@ static struct fault *fault_next(struct cxib_odp_context *context)
 	} else {
 		context->running--;
 	}
+	spin_unlock(&context->fault_lock);
 	return next;
 }
 
@@ -599,18 +600,20 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 static bool fault_queue(struct fault *fault)
 {
 	struct cxib_odp_context *context = fault->context;
+	bool is_queued = true;
 
-	guard(spinlock)(&context->fault_lock);
+	spin_lock(&context->fault_lock);
 	if (context->running < RUNNING_MAX) {
 		context->running++;
 		queue_work(fault->ibdev->odp.workqueue, &fault->work);
-		return true;
+	} else if (context->waiting_count < WAITING_MAX) {
+		list_add_tail(&fault->node, &context->waiting);
+		context->waiting_count++;
+	} else {
+		is_queued = false;
 	}
-	if (context->waiting_count == WAITING_MAX)
-		return false;
-	list_add_tail(&fault->node, &context->waiting);
-	context->waiting_count++;
-	return true;
+	spin_unlock(&context->fault_lock);
+	return is_queued;
 }
 
 /**
