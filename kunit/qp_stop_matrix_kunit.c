@@ -32,7 +32,8 @@
  * @mr: the failed MR
  * @in_device: enum hw_qp_state
  * @queries: so many QUERY_QP commands more until the device has stopped
- * @stops_at: the device stops before it executes a command with this opcode; 0: not
+ * @stops_at: the device stops before it executes a command with this opcode, if the QP is in RTS
+ *	there; 0: not
  * @refuses_error: 2ERR_QP fails
  * @is_noted: the CQE of the error was written in this life of the QP
  * @good_sent: the device was resumed with the response as it was posted
@@ -98,7 +99,7 @@ static u8 matrix_run_command(struct fake_hca *hca, const void *in, u32 in_length
 	struct matrix *matrix = hca->script_context;
 	u16 opcode = hw_cmd_in_get_opcode(in);
 
-	if (opcode == matrix->stops_at) {
+	if (opcode == matrix->stops_at && matrix->in_device == HW_QP_STATE_RTS) {
 		matrix->stops_at = 0;
 		matrix_stop_in_device(matrix);
 	}
@@ -479,6 +480,8 @@ static void matrix_expect_safe(struct kunit *test, const char *moment, const cha
 			       moment, first, second);
 	KUNIT_EXPECT_FALSE_MSG(test, runs && matrix_is_response_posted(matrix),
 			       "%s: %s, %s: runs with the response posted", moment, first, second);
+	KUNIT_EXPECT_FALSE_MSG(test, cxib_command_queue_is_fatal(&matrix->fake->hw.commands),
+			       "%s: %s, %s: the device is fatal", moment, first, second);
 }
 
 static void matrix_try_pairs(struct kunit *test, bool is_manual, size_t moment)
