@@ -43,8 +43,8 @@ enum cxib_stop {
  * @failed: struct cxib_sig_mr with a signature error that were not taken; protected by the
  *	xa_lock of sig_mrs
  * @num_errors: signature errors since the SQ was resumed; protected by the xa_lock of sig_mrs
- * @num_unknown: those of them whose MR is not known or was deregistered before it was taken;
- *	protected by the xa_lock of sig_mrs
+ * @num_unknown: number of these errors whose MR is not known, or was deregistered before it was
+ *	taken; protected by the xa_lock of sig_mrs
  * @resume: index of the first WQE that the device has not started; protected by the lock of the
  *	SQ, valid with %CXIB_SQ_COLLECTED
  * @stops: number of stops; protected by the mutex of the QP

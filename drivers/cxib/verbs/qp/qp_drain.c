@@ -299,8 +299,8 @@ void cxib_qp_discard_stop(struct cxib_qp *qp)
  * @qp: QP
  * @state: target state of the command
  *
- * The QP is in SQD instead of RTS if the device has stopped its SQ meanwhile, and that is the ULP's
- * affair. Beyond SQD and before RTS no SQ is stopped.
+ * The QP enters SQD instead of RTS if the device has stopped the SQ during the command, and the ULP
+ * handles the stop. In states other than RTS and SQD no SQ is stopped.
  */
 void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 {
