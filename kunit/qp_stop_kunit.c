@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SQs that the device has stopped after a signature error, also while the ULP drains them. These QPs
- * do not have the signature pipelining of the driver, so ib_modify_qp() resumes them: user space has
- * cancelled the response before. qp_stop_matrix_kunit.c is about the others.
+ * SQs that the device has stopped after a signature error, also while the ULP drains them. These
+ * QPs do not have the signature pipelining of the driver, so ib_modify_qp() resumes them: user
+ * space has cancelled the response before. qp_stop_matrix_kunit.c is about the others.
  */
 #include <rdma/mlx5-abi.h>
 

@@ -161,7 +161,8 @@ static int qp_stop_matrix_init(struct kunit *test)
 	INIT_LIST_HEAD(&matrix->mr.failed_node);
 	spin_lock_init(&matrix->mr.lock);
 	xa_init_flags(&fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.sig_mrs, MATRIX_KEY >> 8, &matrix->mr,
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.sig_mrs,
+					       MATRIX_KEY >> CXIB_MKEY_INDEX_SHIFT, &matrix->mr,
 					       GFP_KERNEL));
 	fake_queue_pair_start(fake, matrix_run_command, matrix);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, matrix_clean_up, matrix));

@@ -267,7 +267,7 @@ static int clear_memory(const struct cxib_dm *memory)
 	words = pages + offset_in_page(memory->address);
 	for (i = 0; i < memory->size / sizeof(*words); i++)
 		__raw_writel(0, &words[i]);
-	wmb();
+	wmb(); /* empties the buffers of write combining; the read below comes behind the stores */
 	__raw_readl(words);
 	iounmap(pages);
 	return 0;
