@@ -34,6 +34,10 @@ export not_built
 demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; KEEP=1 leaves a shell in it
 	@tools/demo/run $(if $(KEEP),--keep)
 
+.PHONY: docs
+docs: lab-tree ## the documentation, the hardware reference and the interfaces of public headers as HTML: build/docs/html
+	@tools/docs/build
+
 ##@ Build
 .PHONY: module modules clean headers
 module: | headers ## cxib.ko for the running kernel, or for KDIR=directory

@@ -7,8 +7,8 @@ hwtab = mkdir -p build && exec 9>build/.hwtab.lock && flock 9 && if tools/lab/ex
     then tools/lab/exec -- make --no-print-directory -f scripts/hwtab/Makefile BUILD=build/hwtab/lab -j2 $(1); \
     else $(MAKE) --no-print-directory -f scripts/hwtab/Makefile BUILD=build/hwtab/host $(1); fi
 
-.PHONY: tables tables-check tables-json
-tables: ## regenerate include/hw, kunit/generated and Documentation/hardware
+.PHONY: tables tables-check tables-json tables-reference
+tables: ## regenerate include/hw and kunit/generated
 	@$(call hwtab,generate)
 
 tables-check: ## fail if a generated file is not what the tables say
@@ -16,3 +16,7 @@ tables-check: ## fail if a generated file is not what the tables say
 
 tables-json: ## the tables as JSON, in build/hwtab/tables.json
 	@$(call hwtab,json)
+
+# For tools/docs/build.
+tables-reference:
+	@$(call hwtab,reference)

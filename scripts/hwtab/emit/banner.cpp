@@ -16,8 +16,6 @@ std::string banner(Comment style, std::string_view dump) {
         return join("// ", licence, "\n/* ", origin, ":\n * ", advice, "\n */\n");
     case Comment::c_header:
         return join("/* ", licence, " */\n/* ", origin, ":\n * ", advice, "\n */\n");
-    case Comment::rst:
-        return join(".. ", licence, "\n.. ", origin, ":\n   ", advice, "\n\n");
     }
     return {};
 }

@@ -19,7 +19,7 @@ namespace hwtab::emit {
 /// `kunit/generated/<group>_kunit.c`: what the accessors of each field must do.
 [[nodiscard]] std::vector<File> emit_expectations(const Catalogue& catalogue);
 
-/// `Documentation/hardware/<group>.rst` and `index.rst`
+/// `<group>.rst` and `index.rst`: pages for `make docs`.
 [[nodiscard]] std::vector<File> emit_reference(const Catalogue& catalogue);
 
 } // namespace hwtab::emit

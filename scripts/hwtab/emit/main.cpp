@@ -21,18 +21,19 @@ using namespace hwtab::emit;
 namespace fs = std::filesystem;
 
 constexpr std::string_view usage =
-    "usage: hwtab --write DIRECTORY | --check DIRECTORY | --json FILE\n"
+    "usage: hwtab --write DIRECTORY | --check DIRECTORY | --reference DIRECTORY | --json FILE\n"
     "\n"
-    "  --write DIRECTORY  bring the generated files of that source tree up to date\n"
-    "  --check DIRECTORY  name the generated files that are not; status 1 if there are any\n"
-    "  --json FILE        write the tables as JSON\n";
+    "  --write DIRECTORY      bring the generated files of that source tree up to date\n"
+    "  --check DIRECTORY      name the generated files that are not; status 1 if there are any\n"
+    "  --reference DIRECTORY  write the reference pages, in reStructuredText\n"
+    "  --json FILE            write the tables as JSON\n";
 
 constexpr int status_failure = 1;
 constexpr int status_usage = 2;
 
 std::vector<File> all_files(const Catalogue& catalogue) {
     std::vector<File> files;
-    for (auto* emit : {emit_headers, emit_names, emit_expectations, emit_reference}) {
+    for (auto* emit : {emit_headers, emit_names, emit_expectations}) {
         std::ranges::move(emit(catalogue), std::back_inserter(files));
     }
     return files;
@@ -70,6 +71,11 @@ int check(const Catalogue& catalogue, const fs::path& root) {
     return 0;
 }
 
+int write_reference(const Catalogue& catalogue, const fs::path& directory) {
+    const auto changes = write_files(directory, emit_reference(catalogue));
+    return changes ? 0 : fail(changes.error());
+}
+
 int write_json(const Catalogue& catalogue, const fs::path& path) {
     const auto changes =
         write_files(path.parent_path(), {{.path = path.filename(), .content = catalogue.dump()}});
@@ -95,6 +101,9 @@ int main(int count, char** values) {
     }
     if (arguments[0] == "--check") {
         return check(catalogue, place);
+    }
+    if (arguments[0] == "--reference") {
+        return write_reference(catalogue, place);
     }
     if (arguments[0] == "--json") {
         return write_json(catalogue, place);

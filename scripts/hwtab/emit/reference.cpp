@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "emit/banner.hpp"
 #include "emit/c_text.hpp"
 #include "emit/emitters.hpp"
 #include "emit/text.hpp"
@@ -156,8 +155,7 @@ std::string registers_of(const Group& group) {
 }
 
 std::string content(const Catalogue& catalogue, const Group& group) {
-    std::string result = join(banner(Comment::rst, catalogue.dump_of(group)),
-                              heading(group.title, '#'), escaped(group.meaning), "\n\n");
+    std::string result = join(heading(group.title, '#'), escaped(group.meaning), "\n\n");
     if (!group.source.empty()) {
         result += join("Source: ", escaped(group.source), "\n\n");
     }
@@ -180,7 +178,7 @@ std::string content(const Catalogue& catalogue, const Group& group) {
 
 std::string index(const Catalogue& catalogue) {
     std::string result =
-        join(banner(Comment::rst, catalogue.dump()), heading("Hardware reference", '#'),
+        join(heading("Hardware reference", '#'),
              "Everything that the device shares with software is big endian and is described in "
              "32-bit words.\nAn offset is the byte at which a word begins, counted from the start "
              "of the structure, and bit 31 of\na word is its highest. Bits that no table names are "
@@ -195,11 +193,9 @@ std::string index(const Catalogue& catalogue) {
 } // namespace
 
 std::vector<File> emit_reference(const Catalogue& catalogue) {
-    std::vector<File> files{
-        {.path = "Documentation/hardware/index.rst", .content = index(catalogue)}};
+    std::vector<File> files{{.path = "index.rst", .content = index(catalogue)}};
     for (const Group* group : catalogue.groups()) {
-        files.push_back({.path = join("Documentation/hardware/", group->name, ".rst"),
-                         .content = content(catalogue, *group)});
+        files.push_back({.path = join(group->name, ".rst"), .content = content(catalogue, *group)});
     }
     return files;
 }
