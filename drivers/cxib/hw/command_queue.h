@@ -165,7 +165,7 @@ struct cxib_command_queue {
 	struct work_struct settle;
 	wait_queue_head_t settled;
 
-	spinlock_t lock; /* slots, see above */
+	spinlock_t lock; /* slots, statistics, creations */
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
 	u8 last_token;
 	bool polled;

@@ -76,7 +76,7 @@ struct cxib_hw {
 	unsigned int completion_eq_count;
 	struct cxib_eq pf_eq;
 	struct dma_pool *dbr_pool;
-	struct mutex dma_lock; /* see above */
+	struct mutex dma_lock; /* transition to CXIB_HW_DMA_OFF */
 	struct dentry *debugfs;
 };
 

@@ -41,7 +41,7 @@ struct dentry;
  */
 struct cxib_pages {
 	struct cxib_command_queue *queue;
-	struct mutex lock; /* accounting */
+	struct mutex lock; /* accounting, MANAGE_PAGES */
 	unsigned int log_host_page;
 	u32 limit;
 	struct xarray held;
@@ -54,7 +54,7 @@ struct cxib_pages {
 	u64 taken;
 	u64 failed;
 	struct work_struct work;
-	spinlock_t request_lock; /* requests */
+	spinlock_t request_lock; /* requested */
 	s64 requested;
 	atomic_t excess;
 };

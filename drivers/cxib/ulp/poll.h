@@ -47,7 +47,7 @@ struct cxib_poll_runner_ops {
 struct cxib_poll_runner {
 	const struct cxib_poll_runner_ops *ops;
 	bool may_linger;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* list, is_active */
 	struct cxib_poll_list list;
 	bool is_active;
 	unsigned int turn_completed;

@@ -52,7 +52,7 @@ struct cxib_poll_settings {
  * @device: registered RDMA device; NULL: none
  */
 struct cxib_poll_policy {
-	struct mutex lock; /* see above */
+	struct mutex lock; /* settings; CQs and threads of device */
 	struct cxib_poll_settings settings;
 	struct cxib_poll_device *device;
 };

@@ -37,10 +37,10 @@ struct cxib_ucontext {
 	u8 cqe_version;
 	struct xarray domains;
 	struct xarray devx_objects;
-	struct rw_semaphore references; /* objects of commands */
+	struct rw_semaphore references; /* objects that commands refer to */
 	struct xarray uars;
 	struct cxib_bfregs *bfregs;
-	struct mutex resize_lock; /* resize_cq */
+	struct mutex resize_lock; /* rings of its CQs */
 	struct mutex lock; /* record_pages */
 	struct list_head record_pages;
 	struct mutex registrations_lock; /* registrations */

@@ -98,14 +98,14 @@ struct cxib_ibdev {
 	struct workqueue_struct *workqueue;
 	struct work_struct flush;
 	struct delayed_work flush_mads_work;
-	spinlock_t flush_lock; /* see above */
+	spinlock_t flush_lock; /* QPs of a CQ, while an event is raised */
 	struct cxib_xrc xrc;
 	struct cxib_umr umr;
 	struct cxib_odp odp;
 	struct cxib_clock *clock;
-	struct mutex wc_lock; /* see above */
+	struct mutex wc_lock; /* wc_state */
 	enum cxib_write_combining wc_state;
-	struct mutex memic_lock; /* see above */
+	struct mutex memic_lock; /* memic_pages */
 	unsigned long *memic_pages;
 };
 

@@ -70,7 +70,7 @@ struct cxib_pinned {
  * @file: debugfs file
  */
 struct cxib_leftovers {
-	struct mutex lock; /* see above */
+	struct mutex lock; /* list and numbers below */
 	struct list_head list;
 	unsigned int others;
 	unsigned int closed;

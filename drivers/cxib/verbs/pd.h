@@ -19,7 +19,7 @@ struct cxib_pd {
 	struct ib_pd ib;
 	u32 pdn;
 	u16 uid;
-	struct mutex key_lock; /* see above */
+	struct mutex key_lock; /* key, has_key */
 	u32 key;
 	bool has_key;
 };

@@ -65,8 +65,8 @@ struct cxib_cq {
 	struct cxib_dbr dbr;
 	struct cxib_poll_cq *poll;
 	struct cxib_reference reference;
-	struct mutex resize_lock; /* see above */
-	spinlock_t lock; /* see above */
+	struct mutex resize_lock; /* replaced or cleaned ring */
+	spinlock_t lock; /* ring, indices, attached QPs */
 	bool is_stopped;
 	bool resizing;
 	u8 arm_command;

@@ -38,13 +38,13 @@ enum cxib_umr_state {
  * @status: status of the UMR WQE; written before @done
  */
 struct cxib_umr {
-	struct mutex making; /* see above */
+	struct mutex making; /* pd, cq, qp */
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct cxib_qp *qp;
 	struct work_struct recovery;
 	wait_queue_head_t changed;
-	struct mutex lock; /* see above */
+	struct mutex lock; /* state; one WQE at a time */
 	enum cxib_umr_state state;
 	bool has_timed_out;
 	__be64 *list;

@@ -60,7 +60,7 @@ struct cxib_odp_mr {
 	u32 null_mkey;
 	bool has_null_key;
 	struct cxib_reference reference;
-	struct mutex fault_mutex; /* see above */
+	struct mutex fault_mutex; /* list of pages; children */
 	bool live;
 	bool is_unusable;
 	atomic64_t faults;

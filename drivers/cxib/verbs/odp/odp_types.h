@@ -29,7 +29,7 @@ struct cxib_odp_context {
 	const struct ib_ucontext *owner;
 	refcount_t users;
 	atomic64_t pages;
-	spinlock_t fault_lock; /* see above */
+	spinlock_t fault_lock; /* running and waiting faults */
 	unsigned int running;
 	struct list_head waiting;
 	unsigned int waiting_count;
@@ -46,7 +46,7 @@ struct cxib_odp_context {
  * @prefetches: number of prefetches queued or in progress
  */
 struct cxib_odp {
-	struct mutex lock; /* see above */
+	struct mutex lock; /* workqueue, contexts */
 	struct workqueue_struct *workqueue;
 	struct xarray regions;
 	struct list_head contexts;

@@ -22,9 +22,9 @@ struct cxib_gsi {
 	struct cxib_qp *qp;
 	struct cxib_port *port;
 	struct work_struct pkey_work;
-	struct mutex mutex; /* see above */
+	struct mutex mutex; /* writers of the fields below */
 	bool can_tx;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* tx_qps and pkey_index while posting */
 	u16 pkey_index;
 	unsigned int count;
 	struct cxib_qp *tx_qps[];

@@ -43,7 +43,7 @@ struct cxib_port {
 	bool grh_required;
 	bool link_refused;
 	bool mtu_refused;
-	struct mutex lock; /* tables */
+	struct mutex lock; /* tables, gsi */
 	struct hw_gid *gids;
 	u16 *pkeys;
 	bool gids_valid;

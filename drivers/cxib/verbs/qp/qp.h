@@ -113,7 +113,7 @@ struct cxib_sq {
 	u64 key_mask;
 	struct cxib_sq_entry *entries;
 	void __iomem *doorbell;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* posted WQEs, state */
 	u8 next_fence;
 	u8 state;
 	bool is_pipelined;
@@ -141,7 +141,7 @@ struct cxib_rq {
 	unsigned int log_stride;
 	unsigned int max_sge;
 	struct cxib_rq_entry *entries;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* posted WQEs */
 	u32 prod_index;
 	u32 cons_index;
 };
@@ -224,7 +224,7 @@ struct cxib_qp {
 	struct ib_qp *wc_qp;
 	struct cxib_dct *dct;
 	u32 mad_flush_index;
-	struct mutex mutex; /* see above */
+	struct mutex mutex; /* state, attributes */
 	struct cxib_drain *drain;
 	struct cxib_pipelining *pipelining;
 	u8 state;

@@ -57,7 +57,7 @@ struct cxib_sig_mr {
 	u32 memory_psv;
 	struct cxib_sig_range data;
 	struct cxib_sig_range metadata;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* last error, its number */
 	u8 sigerr_count;
 	bool is_unchecked;
 	bool sig_err_exists;

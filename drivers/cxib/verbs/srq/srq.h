@@ -44,7 +44,7 @@ struct cxib_srq {
 	struct cxib_rq_entry *entries;
 	unsigned long *outstanding;
 	struct cxib_reference reference;
-	spinlock_t lock; /* see above */
+	spinlock_t lock; /* free and posted WQEs */
 	u16 head;
 	u16 tail;
 	u16 posted;

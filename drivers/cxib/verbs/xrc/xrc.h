@@ -23,7 +23,7 @@ struct cxib_ibdev;
  * @dbrs: their doorbell records
  */
 struct cxib_xrc {
-	struct mutex lock; /* see above */
+	struct mutex lock; /* creation of the objects below */
 	bool ready;
 	u32 pd;
 	u32 xrcd;
