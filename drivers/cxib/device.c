@@ -19,10 +19,13 @@
 
 #define DEVICE_BAR	0
 
-/* Retry period while bind, reset or remove holds the device lock. */
+/* Retry period while bind, reset or remove holds the device lock: they take 100 ms to minutes. */
 #define RETRY_MS	100
 
-/* Poll period and time limit for the return of a removed function. */
+/*
+ * Poll period and time limit for the return of a removed function. A reset of a bridge or a restart
+ * of firmware takes up to tens of seconds; an adapter that was pulled does not return.
+ */
 #define RETURN_PERIOD_MS	1000
 #define RETURN_LIMIT_MS		60000
 

@@ -22,7 +22,7 @@
 #include "hw/state.h"
 #include "hw/steps.h"
 
-/* Period of log messages while firmware initializes. */
+/* Period of log messages while firmware initializes: a few during a slow boot. */
 #define PROGRESS_MS	20000
 
 /* The ISSI that this driver implements. */

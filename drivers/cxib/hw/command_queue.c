@@ -33,15 +33,15 @@
 /* One slot for MANAGE_PAGES and one for everything else. */
 #define LOG_SLOTS_MIN		1
 
-/* Poll period of the ownership bit in polling mode. */
+/* Poll period of the ownership bit in polling mode, which bring-up and tear-down use. */
 #define POLL_MIN_US		20
 #define POLL_MAX_US		100
-/* Poll period in event mode, in case an event was lost. */
+/* Poll period in event mode, in case an event was lost: rare enough for a delay of a second. */
 #define RECHECK_MS		1000
-/* Poll period for late completions while waiting for a free slot. */
+/* Poll period for late completions, which raise no event, while waiting for a free slot. */
 #define SLOT_RECHECK_MS		100
 
-/* Messages about commands per %DEFAULT_RATELIMIT_INTERVAL. */
+/* Messages about commands per %DEFAULT_RATELIMIT_INTERVAL: about one for each slot. */
 #define MESSAGE_BURST	30
 
 /* Returns the signature that makes the XOR of all bytes of @entry 0xff. */

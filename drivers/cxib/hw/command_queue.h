@@ -32,7 +32,7 @@ struct dma_pool;
 
 /* The doorbell and the completion event have one bit for each slot. */
 #define CXIB_COMMAND_SLOTS_MAX		32
-/* Default timeout of commands. */
+/* Default timeout of commands: as in mlx5_core. Firmware may take seconds, for a tear-down say. */
 #define CXIB_COMMAND_TIMEOUT_MS		60000
 /* Length in bytes of the inline data: input and output start in the queue entry itself. */
 #define CXIB_COMMAND_INLINE		16

@@ -26,9 +26,14 @@
 #define DEVICE_PAGE	4096UL
 #define COUNTER_MASK	GENMASK(23, 0)
 
-/* The consumer index is updated at least once per batch. */
+/*
+ * EQEs that are copied under the lock before the doorbell is rung. A shorter batch would ring the
+ * doorbell, an MMIO write, more often; a longer one would take more than 512 bytes of the stack in
+ * an interrupt. Fewer EQEs than a batch are all that there were, so the same doorbell arms the EQ.
+ * After a full batch there may be more: arming would only raise the interrupt again.
+ */
 #define BATCH		8
-/* Events of one call, at most. */
+/* Events of one call, at most: as many handlers run in one hard interrupt. */
 #define EVENTS_MAX	128U
 
 /* Owner bit of EQEs that were written in the current pass of cons_index. */

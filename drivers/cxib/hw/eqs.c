@@ -25,6 +25,11 @@
  * command. The kernel's own driver has no fewer.
  */
 #define LOG_COMMAND_EVENTS	8
+/*
+ * Events that may occur before the handler runs: on a completion EQ one of each armed CQ of the
+ * vector, on that of page faults one of each suspended transfer. An EQE has 64 bytes, so the rings
+ * have 64, 64 and 256 KiB.
+ */
 #define LOG_ASYNC_EVENTS	10
 #define LOG_COMPLETION_EVENTS	10
 #define LOG_FAULT_EVENTS	12

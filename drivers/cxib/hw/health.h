@@ -26,11 +26,11 @@ struct hw_health_buffer;
  * minute.
  */
 
-/* Poll period. */
+/* Poll period: a few MMIO reads each, and users learn of a dead device at most this late. */
 #define CXIB_HEALTH_PERIOD_MS		2000
 /* Number of polls without progress of the counter after which a warning is logged. */
 #define CXIB_HEALTH_STALL_WARN	3
-/* Number of polls without progress of the counter that is a fatal error. */
+/* Number of polls without progress of the counter that is a fatal error: firmware may be busy. */
 #define CXIB_HEALTH_STALL_MAX		8
 
 /**

@@ -30,10 +30,10 @@
 #define LIMIT_SHARE		4
 #define LIMIT_MIN		(SZ_256M >> LOG_DEVICE_PAGE)
 
-/* Limit of one page request of firmware. */
+/* Limit of one page request, 195 MiB: a larger one is refused as a fault of firmware. */
 #define REQUEST_MAX		50000
 
-/* Time limit and poll period while firmware returns no further page. */
+/* Time limit, as in mlx5_core, and poll period while firmware returns no further page. */
 #define RECLAIM_LIMIT_MS	5000
 #define RECLAIM_PERIOD_MS	20
 

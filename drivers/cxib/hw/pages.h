@@ -15,7 +15,7 @@
 struct cxib_command_queue;
 struct dentry;
 
-/* Maximum number of pages that one command gives or reclaims. */
+/* Maximum number of pages that one command gives or reclaims: 16 KiB of addresses. */
 #define CXIB_PAGES_BATCH	2048
 
 /**

@@ -177,7 +177,9 @@ struct cxib_poll_cq {
 	struct cxib_poll_work work;
 };
 
-/* Own threads of a device at most. A CQ that gets none is polled by the RDMA core. */
+/*
+ * Own threads of a device at most: 8 MiB of stacks. A CQ that gets none is polled by the RDMA core.
+ */
 #define CXIB_POLL_THREADS_MAX	512
 
 /**

@@ -8,7 +8,10 @@
 
 #include "ulp/poll_list.h"
 
-/* The estimate of the cost falls by this share of the difference with each batch, log2. */
+/*
+ * The estimate of the cost falls by this share of the difference with each batch, log2: one cheap
+ * batch must not make the next one too long.
+ */
 #define LOG_COST_DECAY	3
 
 static u64 turn_ns(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)

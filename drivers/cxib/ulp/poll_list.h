@@ -33,7 +33,7 @@
 #include <linux/time64.h>
 #include <linux/types.h>
 
-/* Completions between two looks at the clock. */
+/* Completions between two looks at the clock, at most: IB_POLL_BATCH of the RDMA core. */
 #define CXIB_POLL_MAX_BATCH	16
 /*
  * No completion is cheaper: taking a CQE and calling done() is more than a hundred instructions.

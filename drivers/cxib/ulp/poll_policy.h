@@ -6,6 +6,11 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+/*
+ * A quantum below the minimum is used up by a single done() of a target. One above the maximum
+ * exceeds the 2 ms that the kernel gives to softirqs in a row. With the default, ten CQs have their
+ * turns within half a millisecond.
+ */
 #define CXIB_POLL_QUANTUM_US_MIN	10
 #define CXIB_POLL_QUANTUM_US_MAX	2000
 #define CXIB_POLL_QUANTUM_US_DEFAULT	50

@@ -15,7 +15,7 @@
 /* Bfregs per UAR page that libmlx5 counts in requests and uses for QPs. */
 #define CXIB_BFREGS_PER_UAR	2
 
-/* Limits per context: bfregs on static UARs and on dynamic UARs. */
+/* Limits per context: bfregs on static UARs and on dynamic UARs, 256 UAR pages each. */
 #define CXIB_BFREGS_MAX	512
 #define CXIB_BFREGS_DYN	512
 

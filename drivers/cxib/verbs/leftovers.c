@@ -16,7 +16,10 @@
 #include "verbs/leftovers.h"
 #include "verbs/verbs.h"
 
-/* Leftovers of closed contexts that the end of another context tries again. */
+/*
+ * Leftovers of closed contexts that the end of another context tries again: each takes a command or
+ * two, for which a process that exits has to wait.
+ */
 #define RETRIES_MAX	16
 
 /* Kinds of objects, as far as they differ in what they refer to. */

@@ -27,7 +27,7 @@
  */
 #define USER_ACCESS	(ACCESS_SUPPORTED | IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 
-/* CREATE_MKEY carries at most this many MTTs: 64 KiB of translations. */
+/* CREATE_MKEY carries at most this many MTTs, 64 KiB in 128 mailboxes; UMR WQEs write more. */
 #define PAGES_IN_COMMAND	8192
 
 #define MTTS_PER_OCTOWORD	2

@@ -28,6 +28,7 @@
 
 #define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
+/* One WQE is posted at a time; the UMR QP and its CQ have room for a few. */
 #define REQUESTS	4
 #define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 

@@ -14,7 +14,7 @@ struct cxib_qp;
 /* UMR WQEs replace MTTs in aligned units of this many. */
 #define CXIB_UMR_MTT_ALIGN	8
 
-/* A UMR WQE replaces at most this many MTTs: 16 KiB. */
+/* A UMR WQE replaces at most this many MTTs: 16 KiB of DMA memory, which the device has once. */
 #define CXIB_UMR_MTT_MAX	2048
 
 /* MTTs that xlt_offset can address without umr_extended_translation_offset. */

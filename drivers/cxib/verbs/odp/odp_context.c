@@ -12,7 +12,10 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* The MRs of a context cover at most the memory of the host this many times, and 32 GiB more. */
+/*
+ * The MRs of a context cover at most the memory of the host this many times, and 32 GiB more. Their
+ * lists take 16 bytes a page: a 32nd of the memory of the host, and 128 MiB.
+ */
 #define COVERED_TIMES	8
 #define COVERED_BASE	(32ULL * SZ_1G)
 

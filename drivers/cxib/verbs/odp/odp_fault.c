@@ -25,7 +25,10 @@
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-/* A fault faults in at most this many bytes. The device reports the rest as new faults. */
+/*
+ * A fault faults in at most this many bytes, so that a large transfer does not occupy a worker. The
+ * device reports the rest as new faults.
+ */
 #define FAULT_BYTES_MAX	SZ_4M
 
 /*
@@ -34,13 +37,16 @@
  */
 #define RUNNING_MAX	32
 
-/* Faults of a user context that wait for a worker. Beyond them, transfers fail. */
+/* Faults of a user context that wait for a worker, 8 MiB. Beyond them, transfers fail. */
 #define WAITING_MAX	32768
 
 /* Length of a data segment whose byte count is 0. */
 #define SGE_MAX_BYTES	BIT(31)
 
-/* KLMs can refer to indirect mkeys; user space chooses how many and how deep. */
+/*
+ * KLMs can refer to indirect mkeys; user space chooses how many and how deep. Each query is a
+ * command.
+ */
 #define LEVELS_MAX	4
 #define QUERIES_MAX	64
 

@@ -28,11 +28,18 @@
 #define LOG_SPACE	48
 #endif
 
+/*
+ * Bytes of a child MR, log2. Its lists take 4 MiB and its MTTs 2 MiB, even for one page; a smaller
+ * child needs more KSMs in the parent, which take 2 MiB for an address space of 47 bits.
+ */
 #define LOG_CHILD	30
 #define CHILD_SIZE	BIT_ULL(LOG_CHILD)
 #define NUM_CHILDREN	BIT(LOG_SPACE - LOG_CHILD)
 
-/* Until then, page faults that the device has reported before may still name a condemned child. */
+/*
+ * Until then, page faults that the device has reported before may still name a condemned child: far
+ * longer than an event waits in the EQ.
+ */
 #define CONDEMNED_TIME	(5 * HZ)
 
 /* struct cxib_umr_change counts words of 8 bytes; a KSM has two. */

@@ -17,7 +17,10 @@
 /* QUERY_MKEY always returns this many KLMs behind the mkey context. */
 #define KLMS_INLINE	2
 
-/* Factor for the next query if the KLMs of the last one end before the range. */
+/*
+ * Factor for the next query if the KLMs of the last one end before the range: three more queries
+ * reach the limit of a fault (KLMS_MAX).
+ */
 #define GROWTH		16
 
 /* Length of a KLM whose byte count is 0. */

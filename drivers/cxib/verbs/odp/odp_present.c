@@ -17,7 +17,9 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
+/* Pages of one look-up: 512 bytes of the stack. */
 #define PAGES_BATCH	64
+/* Look-ups while the page tables change. A prefetch is advice: then these pages are skipped. */
 #define ATTEMPTS	8
 
 /* Flags that split a run of pages. */

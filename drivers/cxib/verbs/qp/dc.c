@@ -12,7 +12,7 @@
 
 #define PORT_ATTRS	(IB_QP_PKEY_INDEX | IB_QP_PORT)
 
-/* Timeout of draining a DCT; period of the check for a fatal device. */
+/* Timeout of draining a DCT, that of a command; period of the check for a fatal device. */
 #define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
 #define DRAIN_RECHECK	msecs_to_jiffies(100)
 

@@ -12,7 +12,10 @@
 
 struct cxib_signature_pipelining;
 
-/* After a signature error without SQ_DRAINED event, so long until the QP is queried. */
+/*
+ * After a signature error without SQ_DRAINED event, so long until the QP is queried. The event is
+ * only late that long if it is lost.
+ */
 #define CXIB_LOST_STOP_DELAY	HZ
 
 /**

@@ -20,7 +20,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Maximum delay of IB_EVENT_SQ_DRAINED. */
+/* Maximum delay of IB_EVENT_SQ_DRAINED: the CQE that it waits for raises no event of its own. */
 #define POLL_INTERVAL	msecs_to_jiffies(2)
 
 static bool is_done(struct cxib_qp *qp, u32 end, u16 last)

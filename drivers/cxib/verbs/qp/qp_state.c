@@ -17,7 +17,7 @@
 #define TIMER_MAX		31
 #define RETRIES_MAX		7
 
-/* Maximum time that modify_qp waits for the end of a stop. */
+/* Maximum time that modify_qp waits for the end of a stop; the ULP may try again after -EBUSY. */
 #define STOP_PATIENCE		(5 * HZ)
 
 /* User space with a newer rdma-core sets these on any kernel, by enum ib_uverbs_access_flags. */
