@@ -7,6 +7,7 @@
 
 #include "fake_queue_pair.h"
 #include "hw/commands_queue_pairs.h"
+#include "hw/mkey.h"
 #include "sample.h"
 #include "verbs/cq/cq_poll.h"
 #include "verbs/qp/pipelining.h"
