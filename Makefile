@@ -82,7 +82,7 @@ compare-tests: lab ## rdma-core's tests on the kernel's own driver and on cxib; 
 coverage: cxemu ## lines and branches of the driver that KUnit and guests reach; build/coverage/
 	@tools/testing/coverage
 
-bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
+bench: lab ## measures; tables in build/bench/; minutes, on a quiet machine
 	@tools/bench/run transport bring-up verbs policy
 
 bench-pipelining: lab ## signature pipelining in the kernel's NVMe target, with and without; 10 minutes, on a quiet machine
