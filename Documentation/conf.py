@@ -44,7 +44,9 @@ class KernelDoc(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         result = subprocess.run([kernel_doc_script(), "-rst", "-sphinx-version", "8.1", "-Werror", self.arguments[0]],
-                                check=True, capture_output=True, text=True)
+                                check=False, capture_output=True, text=True)
+        if result.returncode:
+            raise self.error(result.stderr)
         return self.parse_text_to_nodes(without_twins(result.stdout))
 
 
