@@ -53,7 +53,7 @@
 #define LOG_CHILD	30
 #define NUM_KSMS	BIT(LOG_SPACE - LOG_CHILD)
 
-/* Page faults of a user context that have workers, and those of a case. */
+/* Page faults of a user that have workers, and those of a case. */
 #define WORKERS		32
 #define FAULTS		100
 
@@ -73,8 +73,11 @@ struct fake_mr {
  * @fake: the device; its QP is the UMR QP
  * @pd: PD of the MRs
  * @umr_pd: PD of the UMR QP
+ * @user: user of @context
  * @context: user context of the MRs
+ * @other_user: another user, of @other_context
  * @other_context: another user context
+ * @owners: user contexts of the same user
  * @resumes: PAGE_FAULT_RESUME commands
  * @mr: an MR with the mkey MKEY; the parent of @child in cases with child MRs
  * @child: an MR with the mkey CHILD_MKEY
@@ -104,8 +107,11 @@ struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
 	struct cxib_pd umr_pd;
+	struct cxib_odp_user user;
 	struct cxib_odp_context context;
+	struct cxib_odp_user other_user;
 	struct cxib_odp_context other_context;
+	struct ib_ucontext owners[2];
 	atomic_t resumes;
 	struct fake_mr mr;
 	struct fake_mr child;
@@ -359,8 +365,10 @@ static int odp_init(struct kunit *test)
 	fake->ibdev.odp.workqueue = alloc_workqueue("fake_faults", WQ_UNBOUND, 0);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.odp.workqueue);
 	init_umr(test, fixture);
-	cxib_odp_init_context(&fixture->context, NULL);
-	cxib_odp_init_context(&fixture->other_context, NULL);
+	cxib_odp_init_user(&fixture->user, GLOBAL_ROOT_UID);
+	cxib_odp_init_context(&fixture->context, NULL, &fixture->user);
+	cxib_odp_init_user(&fixture->other_user, GLOBAL_ROOT_UID);
+	cxib_odp_init_context(&fixture->other_context, NULL, &fixture->other_user);
 	init_mr(fixture, &fixture->mr, MKEY);
 	init_mr(fixture, &fixture->child, CHILD_MKEY);
 	init_mr(fixture, &fixture->other, OTHER_MKEY);
@@ -1395,8 +1403,8 @@ static bool are_resumed(struct fixture *fixture, int count)
 	return atomic_read(&fixture->resumes) == count;
 }
 
-/* The faults of one process stall, here because of a lock. */
-static void page_faults_of_context_use_few_workers(struct kunit *test)
+/* The faults of one user stall, here because of a lock. */
+static void page_faults_of_user_use_few_workers(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
@@ -1409,15 +1417,35 @@ static void page_faults_of_context_use_few_workers(struct kunit *test)
 	mutex_lock(&fixture->mr.mr.fault_mutex);
 	for (i = 0; i < FAULTS; i++)
 		report_fault(fixture, &fixture->mr);
-	KUNIT_EXPECT_EQ(test, WORKERS, fixture->context.running);
-	KUNIT_EXPECT_EQ(test, FAULTS - WORKERS, fixture->context.waiting_count);
+	KUNIT_EXPECT_EQ(test, WORKERS, fixture->user.running);
+	KUNIT_EXPECT_EQ(test, FAULTS - WORKERS, fixture->user.waiting_count);
 	report_fault(fixture, &fixture->child);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
 	mutex_unlock(&fixture->mr.mr.fault_mutex);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, FAULTS + 1));
 	flush_workqueue(fixture->fake->ibdev.odp.workqueue);
-	KUNIT_EXPECT_EQ(test, 0, fixture->context.running);
+	KUNIT_EXPECT_EQ(test, 0, fixture->user.running);
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
+}
+
+static void contexts_of_user_share_page_faults(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+	struct cxib_odp_context *contexts[2];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		contexts[i] = cxib_odp_get_context(ibdev, &fixture->owners[i]);
+		KUNIT_ASSERT_NOT_NULL(test, contexts[i]);
+	}
+	KUNIT_EXPECT_PTR_NE(test, contexts[0], contexts[1]);
+	KUNIT_EXPECT_PTR_EQ(test, contexts[0]->user, contexts[1]->user);
+	KUNIT_EXPECT_TRUE(test, uid_eq(current_uid(), contexts[0]->user->uid));
+	cxib_odp_put_context(ibdev, contexts[0]);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&ibdev->odp.users));
+	cxib_odp_put_context(ibdev, contexts[1]);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ibdev->odp.users));
 }
 
 static struct kunit_case cases[] = {
@@ -1461,7 +1489,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reap_condemns_unused_children_without_pages),
 	KUNIT_CASE(fault_in_implicit_without_pages_reaps_child),
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
-	KUNIT_CASE(page_faults_of_context_use_few_workers),
+	KUNIT_CASE(page_faults_of_user_use_few_workers),
+	KUNIT_CASE(contexts_of_user_share_page_faults),
 	{}
 };
 

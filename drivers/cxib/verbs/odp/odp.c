@@ -309,7 +309,12 @@ int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_
 	return -EFAULT;
 }
 
-void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner)
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner,
+			   struct cxib_odp_user *user)
+{
+}
+
+void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
 {
 }
 
@@ -349,7 +354,9 @@ void cxib_odp_init(struct cxib_ibdev *ibdev)
 	mutex_init(&ibdev->odp.lock);
 	xa_init(&ibdev->odp.regions);
 	INIT_LIST_HEAD(&ibdev->odp.contexts);
-	cxib_odp_init_context(&ibdev->odp.others, NULL);
+	INIT_LIST_HEAD(&ibdev->odp.users);
+	cxib_odp_init_user(&ibdev->odp.nobody, INVALID_UID);
+	cxib_odp_init_context(&ibdev->odp.others, NULL, &ibdev->odp.nobody);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init);
 

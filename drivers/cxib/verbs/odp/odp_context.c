@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the ODP MRs of a user context share. Their lists of pages are not charged to the process,
- * because the RDMA core and firmware allocate them. So their length is limited.
+ * What the ODP MRs of a user context, and the page faults of a user, share. The lists of pages of
+ * the MRs are not charged to the process, because the RDMA core and firmware allocate them. So their
+ * length is limited.
  */
 #include <kunit/visibility.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -33,19 +35,82 @@ static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
 }
 
 /**
+ * cxib_odp_init_user() - initialize what the page faults of a user share
+ * @user: filled
+ * @uid: the user
+ */
+void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
+{
+	user->uid = uid;
+	INIT_LIST_HEAD(&user->node);
+	INIT_LIST_HEAD(&user->waiting);
+	spin_lock_init(&user->fault_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_user);
+
+/**
  * cxib_odp_init_context() - initialize what the ODP MRs of a user context share
  * @context: filled, with one user
  * @owner: the user context; NULL: none
+ * @user: user of the context
  */
-void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner)
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner,
+			   struct cxib_odp_user *user)
 {
 	context->owner = owner;
+	context->user = user;
 	refcount_set(&context->users, 1);
 	INIT_LIST_HEAD(&context->node);
-	INIT_LIST_HEAD(&context->waiting);
-	spin_lock_init(&context->fault_lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_context);
+
+static struct cxib_odp_user *odp_context_get_user(struct cxib_odp *odp, kuid_t uid)
+{
+	struct cxib_odp_user *user;
+
+	lockdep_assert_held(&odp->lock);
+
+	list_for_each_entry(user, &odp->users, node)
+		if (uid_eq(user->uid, uid))
+			goto found;
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return NULL;
+	cxib_odp_init_user(user, uid);
+	list_add(&user->node, &odp->users);
+found:
+	user->contexts++;
+	return user;
+}
+
+static void odp_context_put_user(struct cxib_odp *odp, struct cxib_odp_user *user)
+{
+	lockdep_assert_held(&odp->lock);
+
+	if (--user->contexts)
+		return;
+	list_del(&user->node);
+	WARN_ON(user->running);
+	kfree(user);
+}
+
+static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,
+						   const struct ib_ucontext *owner)
+{
+	struct cxib_odp_context *context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
+	struct cxib_odp_user *user;
+
+	if (!context)
+		return NULL;
+	user = odp_context_get_user(odp, current_uid());
+	if (!user) {
+		kfree(context);
+		return NULL;
+	}
+	cxib_odp_init_context(context, owner, user);
+	list_add(&context->node, &odp->contexts);
+	return context;
+}
 
 /**
  * cxib_odp_get_context() - get what the ODP MRs of a user context share
@@ -62,17 +127,12 @@ struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 
 	guard(mutex)(&odp->lock);
 	context = odp_context_find(odp, owner);
-	if (context) {
-		refcount_inc(&context->users);
-		return context;
-	}
-	context = kzalloc(sizeof(*context), GFP_KERNEL_ACCOUNT);
 	if (!context)
-		return NULL;
-	cxib_odp_init_context(context, owner);
-	list_add(&context->node, &odp->contexts);
+		return odp_context_create(odp, owner);
+	refcount_inc(&context->users);
 	return context;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_get_context);
 
 /**
  * cxib_odp_find_context() - get what the ODP MRs of a user context share, if it has any
@@ -102,10 +162,12 @@ void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *con
 	if (!refcount_dec_and_mutex_lock(&context->users, &ibdev->odp.lock))
 		return;
 	list_del(&context->node);
+	odp_context_put_user(&ibdev->odp, context->user);
 	mutex_unlock(&ibdev->odp.lock);
-	WARN_ON(atomic64_read(&context->pages) || context->running);
+	WARN_ON(atomic64_read(&context->pages));
 	kfree(context);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_put_context);
 
 /**
  * cxib_odp_pages_max() - limit of the pages in the lists of a user context

@@ -32,12 +32,13 @@
 #define FAULT_BYTES_MAX	SZ_4M
 
 /*
- * Workers of a user context. A process can stall the page faults of its own memory for any time, by
- * userfaultfd or FUSE for example: those of other processes need workers meanwhile.
+ * Workers of a user. A process can stall the page faults of its own memory for any time, by
+ * userfaultfd or FUSE for example: those of other users need workers meanwhile. A limit of each
+ * context would not do, since a process opens as many as it likes.
  */
 #define RUNNING_MAX	32
 
-/* Faults of a user context that wait for a worker, 8 MiB. Beyond them, transfers fail. */
+/* Faults of a user that wait for a worker, 8 MiB. Beyond them, transfers fail. */
 #define WAITING_MAX	32768
 
 /* Length of a data segment whose byte count is 0. */
@@ -58,7 +59,7 @@
  * @work: handles it
  * @ibdev: RDMA device
  * @context: user context of the memory, with a reference
- * @node: entry in the @waiting of @context
+ * @node: entry in the @waiting of the user of @context
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
  */
@@ -527,20 +528,20 @@ static void fault_free(struct fault *fault)
 	kfree(fault);
 }
 
-/* The worker of a fault that has been handled is for the next one of the user context. */
-static struct fault *fault_next(struct cxib_odp_context *context)
+/* The worker of a fault that has been handled is for the next one of the user. */
+static struct fault *fault_next(struct cxib_odp_user *user)
 {
 	struct fault *next;
 
-	spin_lock(&context->fault_lock);
-	next = list_first_entry_or_null(&context->waiting, struct fault, node);
+	spin_lock(&user->fault_lock);
+	next = list_first_entry_or_null(&user->waiting, struct fault, node);
 	if (next) {
 		list_del(&next->node);
-		context->waiting_count--;
+		user->waiting_count--;
 	} else {
-		context->running--;
+		user->running--;
 	}
-	spin_unlock(&context->fault_lock);
+	spin_unlock(&user->fault_lock);
 	return next;
 }
 
@@ -551,7 +552,7 @@ static void fault_work_fn(struct work_struct *work)
 	struct fault *next;
 
 	handle(fault);
-	next = fault_next(fault->context);
+	next = fault_next(fault->context->user);
 	if (next)
 		queue_work(odp->workqueue, &next->work);
 	fault_free(fault);
@@ -602,23 +603,23 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 	return cxib_odp_find_context(ibdev, queue_owner(ibdev, event));
 }
 
-/* Returns false if too many faults of the user context wait. */
+/* Returns false if too many faults of the user wait. */
 static bool fault_queue(struct fault *fault)
 {
-	struct cxib_odp_context *context = fault->context;
+	struct cxib_odp_user *user = fault->context->user;
 	bool is_queued = true;
 
-	spin_lock(&context->fault_lock);
-	if (context->running < RUNNING_MAX) {
-		context->running++;
+	spin_lock(&user->fault_lock);
+	if (user->running < RUNNING_MAX) {
+		user->running++;
 		queue_work(fault->ibdev->odp.workqueue, &fault->work);
-	} else if (context->waiting_count < WAITING_MAX) {
-		list_add_tail(&fault->node, &context->waiting);
-		context->waiting_count++;
+	} else if (user->waiting_count < WAITING_MAX) {
+		list_add_tail(&fault->node, &user->waiting);
+		user->waiting_count++;
 	} else {
 		is_queued = false;
 	}
-	spin_unlock(&context->fault_lock);
+	spin_unlock(&user->fault_lock);
 	return is_queued;
 }
 
@@ -627,7 +628,7 @@ static bool fault_queue(struct fault *fault)
  * @context: RDMA device
  * @event: the decoded event
  *
- * The transfer fails if there is no memory, or if too many faults of its user context wait.
+ * The transfer fails if there is no memory, or if too many faults of its user wait.
  *
  * Context: process context, may sleep; one at a time.
  */

@@ -14,7 +14,9 @@ typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
 /* odp_context.c */
 struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 					      const struct ib_ucontext *owner);
-void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner);
+void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner,
+			   struct cxib_odp_user *user);
+void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid);
 struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 					       const struct ib_ucontext *owner);
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context);

@@ -8,27 +8,26 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/xarray.h>
 
 struct ib_ucontext;
 struct workqueue_struct;
 
 /**
- * struct cxib_odp_context - what the ODP MRs of a user context share
+ * struct cxib_odp_user - what the page faults of a user share
  * @node: entry in the list of the device
- * @owner: the user context; only compared
- * @users: MRs, without children, and page faults
- * @pages: sum of the lengths of the MRs' lists of pages
+ * @uid: the user
+ * @contexts: number of user contexts that refer to this
  * @fault_lock: protects what follows
  * @running: number of page faults that are handled, or queued for a worker
  * @waiting: page faults beyond that
  * @waiting_count: length of @waiting
  */
-struct cxib_odp_context {
+struct cxib_odp_user {
 	struct list_head node;
-	const struct ib_ucontext *owner;
-	refcount_t users;
-	atomic64_t pages;
+	kuid_t uid;
+	unsigned int contexts;
 	spinlock_t fault_lock; /* running and waiting faults */
 	unsigned int running;
 	struct list_head waiting;
@@ -36,13 +35,31 @@ struct cxib_odp_context {
 };
 
 /**
+ * struct cxib_odp_context - what the ODP MRs of a user context share
+ * @node: entry in the list of the device
+ * @owner: the user context; only compared
+ * @user: the user that registered the first MR
+ * @users: MRs, without children, and page faults
+ * @pages: sum of the lengths of the MRs' lists of pages
+ */
+struct cxib_odp_context {
+	struct list_head node;
+	const struct ib_ucontext *owner;
+	struct cxib_odp_user *user;
+	refcount_t users;
+	atomic64_t pages;
+};
+
+/**
  * struct cxib_odp - on-demand paging
- * @lock: protects the creation of @workqueue, and @contexts
+ * @lock: protects the creation of @workqueue, @contexts, and @users with their @contexts
  * @workqueue: handles page faults and prefetches; NULL until the first ODP MR
  * @regions: struct cxib_odp_mr by index of its mkeys, including those of implicit
  *	children. An MR without its first mkey here is being destroyed
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
+ * @users: struct cxib_odp_user of each user with an entry of @contexts
  * @others: stands for the user context of page faults for which none is found
+ * @nobody: user of @others
  * @prefetches: number of prefetches queued or in progress
  */
 struct cxib_odp {
@@ -50,7 +67,9 @@ struct cxib_odp {
 	struct workqueue_struct *workqueue;
 	struct xarray regions;
 	struct list_head contexts;
+	struct list_head users;
 	struct cxib_odp_context others;
+	struct cxib_odp_user nobody;
 	atomic_t prefetches;
 };
 
