@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the ODP MRs of a user context, and the page faults of a user, share. The lists of pages of
- * the MRs are not charged to the process, because the RDMA core and firmware allocate them. So their
- * length is limited.
+ * the MRs are not charged to the process, because the RDMA core and firmware allocate them. So
+ * their length is limited.
  */
 #include <kunit/visibility.h>
 #include <linux/cred.h>
