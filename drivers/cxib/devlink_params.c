@@ -1,179 +1,258 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* devlink parameters: polling contexts of the CQs of ULPs that have not chosen one. */
+#include <kunit/visibility.h>
+#include <linux/build_bug.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
-#include <net/devlink.h>
 
 #include <cxib/poll_context.h>
 
 #include "device.h"
+#include "devlink_params.h"
 
+/* Each has a row in @params. */
 enum {
-	SOFTIRQ_CONTEXT = DEVLINK_PARAM_GENERIC_ID_MAX + 1,
-	PROCESS_CONTEXT,
-	QUANTUM_US,
-	BUSY_POLL_US,
+	PARAM_FIRST = DEVLINK_PARAM_GENERIC_ID_MAX + 1,
+	PARAM_SOFTIRQ_CONTEXT = PARAM_FIRST,
+	PARAM_PROCESS_CONTEXT,
+	PARAM_QUANTUM_US,
+	PARAM_BUSY_POLL_US,
+	PARAM_END,
 };
 
-static struct cxib_poll_policy *policy_of(struct devlink *devlink)
+static struct cxib_poll_policy *params_policy(struct devlink *devlink)
 {
 	struct cxib_device *device = devlink_priv(devlink);
 
 	return &device->poll_policy;
 }
 
-/* Changes one member; settings of several parameters are set one by one under devlink's lock. */
-static int change(struct cxib_poll_settings *settings, u32 id,
-		  const union devlink_param_value *value)
+static int params_check_softirq(const union devlink_param_value *value,
+				struct netlink_ext_ack *extack)
 {
-	switch (id) {
-	case SOFTIRQ_CONTEXT:
-		return cxib_poll_softirq_target(value->vstr, &settings->softirq);
-	case PROCESS_CONTEXT:
-		return cxib_poll_process_target(value->vstr, &settings->process);
-	case QUANTUM_US:
-		settings->quantum_us = value->vu32;
+	enum cxib_poll_target unused;
+
+	if (!cxib_poll_softirq_target(value->vstr, &unused))
 		return 0;
-	default:
-		settings->busy_poll_us = value->vu32;
-		return 0;
-	}
-}
-
-static void show_target(char *value, enum cxib_poll_target target)
-{
-	strscpy(value, cxib_poll_target_name(target), __DEVLINK_PARAM_MAX_STRING_VALUE);
-}
-
-static void read_param(struct devlink *devlink, u32 id, union devlink_param_value *value)
-{
-	struct cxib_poll_settings settings;
-
-	cxib_poll_policy_get(policy_of(devlink), &settings);
-	switch (id) {
-	case SOFTIRQ_CONTEXT:
-		show_target(value->vstr, settings.softirq);
-		break;
-	case PROCESS_CONTEXT:
-		show_target(value->vstr, settings.process);
-		break;
-	case QUANTUM_US:
-		value->vu32 = settings.quantum_us;
-		break;
-	default:
-		value->vu32 = settings.busy_poll_us;
-		break;
-	}
-}
-
-static int apply_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
-		       struct netlink_ext_ack *extack)
-{
-	struct cxib_poll_settings settings;
-	int err;
-
-	cxib_poll_policy_get(policy_of(devlink), &settings);
-	err = change(&settings, id, &ctx->val);
-	if (!err)
-		err = cxib_poll_policy_set(policy_of(devlink), &settings);
-	if (err)
-		NL_SET_ERR_MSG(extack, "a thread or workqueue could not be created");
-	return err;
-}
-
-static int check_context(u32 id, const union devlink_param_value *value,
-			 struct netlink_ext_ack *extack)
-{
-	struct cxib_poll_settings unused;
-
-	if (!change(&unused, id, value))
-		return 0;
-	if (id == SOFTIRQ_CONTEXT)
-		NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
-	else
-		NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
+	NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
 	return -EINVAL;
 }
 
-static int check_quantum(u32 quantum_us, struct netlink_ext_ack *extack)
+static int params_check_process(const union devlink_param_value *value,
+				struct netlink_ext_ack *extack)
 {
-	if (quantum_us >= CXIB_POLL_QUANTUM_US_MIN && quantum_us <= CXIB_POLL_QUANTUM_US_MAX)
+	enum cxib_poll_target unused;
+
+	if (!cxib_poll_process_target(value->vstr, &unused))
+		return 0;
+	NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
+	return -EINVAL;
+}
+
+static int params_check_quantum(const union devlink_param_value *value,
+				struct netlink_ext_ack *extack)
+{
+	if (value->vu32 >= CXIB_POLL_QUANTUM_US_MIN && value->vu32 <= CXIB_POLL_QUANTUM_US_MAX)
 		return 0;
 	NL_SET_ERR_MSG(extack, "microseconds out of range [" __stringify(CXIB_POLL_QUANTUM_US_MIN)
 		       ", " __stringify(CXIB_POLL_QUANTUM_US_MAX) "]");
 	return -EINVAL;
 }
 
-static int check_busy_poll(u32 busy_poll_us, struct netlink_ext_ack *extack)
+static int params_check_busy_poll(const union devlink_param_value *value,
+				  struct netlink_ext_ack *extack)
 {
-	if (busy_poll_us <= CXIB_CQ_BUSY_POLL_US_MAX)
+	if (value->vu32 <= CXIB_CQ_BUSY_POLL_US_MAX)
 		return 0;
 	NL_SET_ERR_MSG(extack, "microseconds out of range [0, "
 		       __stringify(CXIB_CQ_BUSY_POLL_US_MAX) "]");
 	return -EINVAL;
 }
 
-static int check_param(u32 id, const union devlink_param_value *value,
-		       struct netlink_ext_ack *extack)
-{
-	switch (id) {
-	case QUANTUM_US:
-		return check_quantum(value->vu32, extack);
-	case BUSY_POLL_US:
-		return check_busy_poll(value->vu32, extack);
-	default:
-		return check_context(id, value, extack);
-	}
-}
-
 #ifdef CXIB_LACKS_DEVLINK_GET_EXTACK
-static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+static int params_get(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
 #else
-static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
-		     struct netlink_ext_ack *extack)
+static int params_get(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		      struct netlink_ext_ack *extack)
 #endif
 {
-	read_param(devlink, id, &ctx->val);
-	return 0;
+	struct cxib_poll_settings settings;
+
+	cxib_poll_policy_get(params_policy(devlink), &settings);
+	return cxib_param_load(&settings, id, &ctx->val);
+}
+
+/* Settings of several parameters are changed one by one, under devlink's lock. */
+static int params_apply(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+			struct netlink_ext_ack *extack)
+{
+	struct cxib_poll_settings settings;
+	int err;
+
+	cxib_poll_policy_get(params_policy(devlink), &settings);
+	err = cxib_param_store(&settings, id, &ctx->val);
+	if (err)
+		return err;
+	err = cxib_poll_policy_set(params_policy(devlink), &settings);
+	if (err)
+		NL_SET_ERR_MSG(extack, "a thread or workqueue could not be created");
+	return err;
 }
 
 #ifdef CXIB_LACKS_DEVLINK_SET_EXTACK
-static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+static int params_set(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
 {
-	return apply_param(devlink, id, ctx, NULL);
+	return params_apply(devlink, id, ctx, NULL);
 }
 #else
-static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
-		     struct netlink_ext_ack *extack)
+static int params_set(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		      struct netlink_ext_ack *extack)
 {
-	return apply_param(devlink, id, ctx, extack);
+	return params_apply(devlink, id, ctx, extack);
 }
 #endif
 
 #ifdef CXIB_LACKS_DEVLINK_VALUE_POINTER
-static int validate_param(struct devlink *devlink, u32 id, union devlink_param_value value,
-			  struct netlink_ext_ack *extack)
+static int params_validate(struct devlink *devlink, u32 id, union devlink_param_value value,
+			   struct netlink_ext_ack *extack)
 {
-	return check_param(id, &value, extack);
+	return cxib_param_check(id, &value, extack);
 }
 #else
-static int validate_param(struct devlink *devlink, u32 id, union devlink_param_value *value,
-			  struct netlink_ext_ack *extack)
+static int params_validate(struct devlink *devlink, u32 id, union devlink_param_value *value,
+			   struct netlink_ext_ack *extack)
 {
-	return check_param(id, value, extack);
+	return cxib_param_check(id, value, extack);
 }
 #endif
 
-#define PARAM(id, name, type)									\
-	DEVLINK_PARAM_DRIVER(id, name, type, BIT(DEVLINK_PARAM_CMODE_RUNTIME), get_param,	\
-			     set_param, validate_param)
+#define PARAM(id, name, type, member)								\
+	.devlink = DEVLINK_PARAM_DRIVER(id, name, DEVLINK_PARAM_TYPE_##type,			\
+					BIT(DEVLINK_PARAM_CMODE_RUNTIME), params_get,		\
+					params_set, params_validate),				\
+	.offset = offsetof(struct cxib_poll_settings, member)
 
-static const struct devlink_param params[] = {
-	PARAM(SOFTIRQ_CONTEXT, "cq_softirq_context", DEVLINK_PARAM_TYPE_STRING),
-	PARAM(PROCESS_CONTEXT, "cq_process_context", DEVLINK_PARAM_TYPE_STRING),
-	PARAM(QUANTUM_US, "cq_quantum_us", DEVLINK_PARAM_TYPE_U32),
-	PARAM(BUSY_POLL_US, "cq_busy_poll_us", DEVLINK_PARAM_TYPE_U32),
+/* By id. A row has the id, the name and the type of a parameter, its member, and its range. */
+static const struct cxib_param params[] = {
+	[PARAM_SOFTIRQ_CONTEXT - PARAM_FIRST] = {
+		PARAM(PARAM_SOFTIRQ_CONTEXT, "cq_softirq_context", STRING, softirq),
+		.find = cxib_poll_softirq_target,
+		.check = params_check_softirq,
+	},
+	[PARAM_PROCESS_CONTEXT - PARAM_FIRST] = {
+		PARAM(PARAM_PROCESS_CONTEXT, "cq_process_context", STRING, process),
+		.find = cxib_poll_process_target,
+		.check = params_check_process,
+	},
+	[PARAM_QUANTUM_US - PARAM_FIRST] = {
+		PARAM(PARAM_QUANTUM_US, "cq_quantum_us", U32, quantum_us),
+		.check = params_check_quantum,
+	},
+	[PARAM_BUSY_POLL_US - PARAM_FIRST] = {
+		PARAM(PARAM_BUSY_POLL_US, "cq_busy_poll_us", U32, busy_poll_us),
+		.check = params_check_busy_poll,
+	},
 };
+
+static_assert(ARRAY_SIZE(params) == PARAM_END - PARAM_FIRST);
+
+/**
+ * cxib_param_at() - the parameters, one by one
+ * @index: from 0
+ *
+ * Return: the parameter; NULL after the last one.
+ */
+const struct cxib_param *cxib_param_at(unsigned int index)
+{
+	return index < ARRAY_SIZE(params) ? &params[index] : NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_param_at);
+
+/**
+ * cxib_param_find() - find a parameter
+ * @id: its id in devlink
+ *
+ * Return: the parameter; NULL if the driver has none with this id.
+ */
+const struct cxib_param *cxib_param_find(u32 id)
+{
+	return cxib_param_at(id - PARAM_FIRST);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_param_find);
+
+/**
+ * cxib_param_store() - store the value of a parameter
+ * @settings: settings, of which one member changes
+ * @id: the parameter
+ * @value: its value, which cxib_param_check() has accepted
+ *
+ * Return: 0; -EINVAL if there is no such parameter, or a string names no target.
+ */
+int cxib_param_store(struct cxib_poll_settings *settings, u32 id,
+		     const union devlink_param_value *value)
+{
+	const struct cxib_param *param = cxib_param_find(id);
+	void *member;
+
+	if (!param)
+		return -EINVAL;
+	member = (void *)settings + param->offset;
+	if (param->find)
+		return param->find(value->vstr, member);
+	*(u32 *)member = value->vu32;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_param_store);
+
+/**
+ * cxib_param_load() - read the value of a parameter
+ * @settings: settings
+ * @id: the parameter
+ * @value: filled with its value
+ *
+ * Return: 0; -EINVAL if there is no such parameter.
+ */
+int cxib_param_load(const struct cxib_poll_settings *settings, u32 id,
+		    union devlink_param_value *value)
+{
+	const struct cxib_param *param = cxib_param_find(id);
+	const void *member;
+
+	if (!param)
+		return -EINVAL;
+	member = (const void *)settings + param->offset;
+	if (param->find)
+		strscpy(value->vstr,
+			cxib_poll_target_name(*(const enum cxib_poll_target *)member),
+			sizeof(value->vstr));
+	else
+		value->vu32 = *(const u32 *)member;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_param_load);
+
+/**
+ * cxib_param_check() - check the value of a parameter
+ * @id: the parameter
+ * @value: the value
+ * @extack: gets the range if the value is out of it; or NULL
+ *
+ * Return: 0; -EINVAL if there is no such parameter, or the value is out of range.
+ */
+int cxib_param_check(u32 id, const union devlink_param_value *value,
+		     struct netlink_ext_ack *extack)
+{
+	const struct cxib_param *param = cxib_param_find(id);
+
+	return param ? param->check(value, extack) : -EINVAL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_param_check);
+
+static void params_unregister(struct cxib_device *device, unsigned int count)
+{
+	while (count)
+		devlink_params_unregister(priv_to_devlink(device), &params[--count].devlink, 1);
+}
 
 /**
  * cxib_device_register_params() - register the devlink parameters of a device
@@ -183,7 +262,17 @@ static const struct devlink_param params[] = {
  */
 int cxib_device_register_params(struct cxib_device *device)
 {
-	return devlink_params_register(priv_to_devlink(device), params, ARRAY_SIZE(params));
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(params); i++) {
+		err = devlink_params_register(priv_to_devlink(device), &params[i].devlink, 1);
+		if (err) {
+			params_unregister(device, i);
+			return err;
+		}
+	}
+	return 0;
 }
 
 /**
@@ -192,5 +281,5 @@ int cxib_device_register_params(struct cxib_device *device)
  */
 void cxib_device_unregister_params(struct cxib_device *device)
 {
-	devlink_params_unregister(priv_to_devlink(device), params, ARRAY_SIZE(params));
+	params_unregister(device, ARRAY_SIZE(params));
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* devlink parameters: what they are called, which values they take, where these are stored. */
+#ifndef CXIB_DEVLINK_PARAMS_H
+#define CXIB_DEVLINK_PARAMS_H
+
+#include <linux/types.h>
+#include <net/devlink.h>
+
+#include "ulp/poll_policy.h"
+
+struct netlink_ext_ack;
+
+/**
+ * struct cxib_param - a devlink parameter
+ * @devlink: id, name, type and operations
+ * @offset: offset of the member of struct cxib_poll_settings that stores the value
+ * @find: the target that a value names; %DEVLINK_PARAM_TYPE_STRING only
+ * @check: returns 0, or -EINVAL for a value out of range and says in @extack what the range is
+ */
+struct cxib_param {
+	struct devlink_param devlink;
+	size_t offset;
+	int (*find)(const char *name, enum cxib_poll_target *target);
+	int (*check)(const union devlink_param_value *value, struct netlink_ext_ack *extack);
+};
+
+const struct cxib_param *cxib_param_at(unsigned int index);
+const struct cxib_param *cxib_param_find(u32 id);
+int cxib_param_store(struct cxib_poll_settings *settings, u32 id,
+		     const union devlink_param_value *value);
+int cxib_param_load(const struct cxib_poll_settings *settings, u32 id,
+		    union devlink_param_value *value);
+int cxib_param_check(u32 id, const union devlink_param_value *value,
+		     struct netlink_ext_ack *extack);
+
+#endif
