@@ -1062,10 +1062,13 @@ static void umr_waits_for_recovery_of_others(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct cxib_umr *umr = &fixture->fake->ibdev.umr;
 	struct caller caller = { .ibdev = &fixture->fake->ibdev };
+	struct task_struct *task;
 
 	init_completion(&caller.done);
+	task = kthread_create(execute_umr, &caller, "umr_caller");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	mutex_lock(&umr->lock);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(execute_umr, &caller, "umr_caller")));
+	wake_up_process(task);
 	msleep(50);
 	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
 	mutex_unlock(&umr->lock);

@@ -19,6 +19,7 @@
 #include "hw/bus.h"
 #include "hw/dbr.h"
 #include "hw/hw.h"
+#include "hw/reclaim.h"
 #include "hw/state.h"
 #include "hw/steps.h"
 
@@ -101,6 +102,7 @@ static void destroy_command_queue(struct cxib_hw *hw)
 static int init_page_accounting(struct cxib_hw *hw)
 {
 	mutex_init(&hw->dma_lock);
+	cxib_lockdep_reclaim(&hw->dma_lock);
 	cxib_pages_init(&hw->pages, &hw->commands);
 	return 0;
 }

@@ -143,6 +143,7 @@ static bool put_record(struct cxib_dbr_page *page)
 
 	if (!context)
 		return refcount_dec_and_test(&page->users);
+	might_lock(&context->lock);
 	if (!refcount_dec_and_mutex_lock(&page->users, &context->lock))
 		return false;
 	list_del(&page->node);

@@ -19,6 +19,7 @@
  */
 void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err)
 {
+	might_lock(&ibdev->hw->dma_lock);
 	if (!err)
 		return;
 	cxib_hw_set_fatal(ibdev->hw);
@@ -95,6 +96,8 @@ int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 			     const struct cxib_destroy *destroy, struct cxib_pinned *pinned,
 			     int err)
 {
+	if (udata)
+		might_lock(&ibdev->leftovers.lock);
 	if (!err)
 		return 0;
 	if (!udata) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The RDMA device: register, describe, unregister. */
 #include <kunit/visibility.h>
+#include <linux/lockdep.h>
 #include <linux/pci.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
@@ -394,6 +395,23 @@ static void stop_flushing(struct cxib_ibdev *ibdev)
 	cancel_work_sync(&ibdev->flush);
 }
 
+static void init_table(struct xarray *table, struct lock_class_key *key, const char *name)
+{
+	xa_init_flags(table, XA_FLAGS_LOCK_IRQ);
+	lockdep_set_class_and_name(&table->xa_lock, key, name);
+}
+
+/* xa_init_flags() gives all tables of this file one lock class. */
+static void init_tables(struct cxib_ibdev *ibdev)
+{
+	static struct lock_class_key qps, cqs, srqs, sig_mrs;
+
+	init_table(&ibdev->qps, &qps, "cxib_ibdev.qps");
+	init_table(&ibdev->cqs, &cqs, "cxib_ibdev.cqs");
+	init_table(&ibdev->srqs, &srqs, "cxib_ibdev.srqs");
+	init_table(&ibdev->sig_mrs, &sig_mrs, "cxib_ibdev.sig_mrs");
+}
+
 static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 		       const struct cxib_user_interface *user,
 		       const struct cxib_poll_interface *polling)
@@ -401,10 +419,7 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	ibdev->hw = hw;
 	ibdev->bus = hw->bus;
 	ibdev->client = (struct cxib_hw_client){ &client_ops, ibdev };
-	xa_init_flags(&ibdev->qps, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->cqs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->srqs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->sig_mrs, XA_FLAGS_LOCK_IRQ);
+	init_tables(ibdev);
 	INIT_WORK(&ibdev->flush, cxib_flush_cqs);
 	INIT_DELAYED_WORK(&ibdev->flush_mads_work, cxib_flush_mads);
 	spin_lock_init(&ibdev->flush_lock);

@@ -289,6 +289,7 @@ void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *con
 	struct cxib_leftovers *leftovers = &ibdev->leftovers;
 	struct leftover *leftover;
 
+	might_lock(&leftovers->lock);
 	if (cxib_command_queue_is_fatal(commands_of(ibdev))) {
 		cxib_hw_dma_off(ibdev->hw);
 		return;
@@ -312,6 +313,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_keep);
 static void free_leftover(struct cxib_ibdev *ibdev, struct leftover *leftover)
 {
 	const struct cxib_pinned *pinned = &leftover->pinned;
+
+	lockdep_assert_held(&ibdev->leftovers.lock);
 
 	ibdev->leftovers.closed -= !!leftover->group;
 	ibdev->leftovers.others -= is_other(leftover);

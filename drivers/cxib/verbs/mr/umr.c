@@ -23,6 +23,7 @@
 #include "hw/commands_queue_pairs.h"
 #include "hw/contexts.h"
 #include "hw/mkey.h"
+#include "hw/reclaim.h"
 #include "verbs/mr/umr.h"
 #include "verbs/qp/post.h"
 
@@ -267,6 +268,7 @@ void cxib_umr_init(struct cxib_ibdev *ibdev)
 
 	mutex_init(&umr->making);
 	mutex_init(&umr->lock);
+	cxib_lockdep_reclaim(&umr->lock);
 	init_waitqueue_head(&umr->changed);
 	init_completion(&umr->done);
 	umr->cqe.done = on_done;

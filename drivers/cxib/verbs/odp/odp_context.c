@@ -159,6 +159,7 @@ struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
  */
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context)
 {
+	might_lock(&ibdev->odp.lock);
 	if (!refcount_dec_and_mutex_lock(&context->users, &ibdev->odp.lock))
 		return;
 	list_del(&context->node);

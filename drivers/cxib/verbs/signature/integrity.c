@@ -180,9 +180,16 @@ free_mr:
 	return ERR_PTR(err);
 }
 
+static struct xarray *sig_mrs_of(struct ib_device *device)
+{
+	return &to_ibdev(device)->sig_mrs;
+}
+
 /* The driver cannot find the transfer of the QP that has failed any more. */
 static void drop_failed_mr(struct cxib_sig_mr *mr)
 {
+	lockdep_assert_held(&sig_mrs_of(mr->mr.ib.device)->xa_lock);
+
 	if (list_empty(&mr->failed_node))
 		return;
 	list_del_init(&mr->failed_node);
@@ -369,6 +376,8 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 /* Each error of the QP counts: one whose MR is not known must not pass for none. */
 static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_mr *mr)
 {
+	lockdep_assert_held(&sig_mrs_of(pipelining->qp->ib.device)->xa_lock);
+
 	pipelining->num_errors++;
 	if (!mr || mr->mr.ib.pd != pipelining->qp->ib.pd) {
 		pipelining->num_unknown++;
@@ -415,11 +424,6 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *q
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
 
-static struct xarray *sig_mrs_of(struct ib_device *device)
-{
-	return &to_ibdev(device)->sig_mrs;
-}
-
 /**
  * cxib_take_failed_mr() - take the first MR from the list of those with a signature error
  * @pipelining: signature pipelining of a QP
@@ -451,6 +455,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_take_failed_mr);
 
 static bool failures_are_known(const struct cxib_pipelining *pipelining)
 {
+	lockdep_assert_held(&sig_mrs_of(pipelining->qp->ib.device)->xa_lock);
+
 	return pipelining->num_errors && !pipelining->num_unknown;
 }
 
