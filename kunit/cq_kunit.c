@@ -17,6 +17,7 @@
  * @fake: the device
  * @eq: its completion EQ
  * @cq: the CQ; ib_free_cq() frees it
+ * @cq_context: cq_context of CQs that are created
  * @num_events: calls of comp_handler
  * @num_destroyed: DESTROY_CQ commands
  * @create_result: of the scheduler's create_cq
@@ -30,6 +31,7 @@ struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_eq eq;
 	struct cxib_cq *cq;
+	void *cq_context;
 	unsigned int num_events;
 	unsigned int num_destroyed;
 	int create_result;
@@ -91,6 +93,7 @@ static void create_cq(struct kunit *test, struct fixture *fixture)
 	KUNIT_ASSERT_NOT_NULL(test, cq);
 	cq->ib.device = &fixture->fake->ibdev.ib;
 	cq->ib.comp_handler = on_event;
+	cq->ib.cq_context = fixture->cq_context;
 	cq->ib.poll_ctx = IB_POLL_WORKQUEUE;
 	INIT_WORK(&cq->ib.work, no_work);
 	fixture->cq = cq;
@@ -264,6 +267,21 @@ static void destroy_cq_calls_scheduler_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
 }
 
+/* The scheduler allocates memory with its lock held, and memory reclaim may wait for the CQ. */
+static void create_umr_cq_calls_no_scheduler(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	destroy_cq(test, fixture);
+	fixture->num_destroyed = 0;
+	fixture->fake->ibdev.polling = &scheduler;
+	fixture->cq_context = &fixture->fake->ibdev.umr;
+	create_cq(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
+	destroy_cq(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
+}
+
 /* The work of the RDMA core, whose done() handlers take a while. */
 static void slow_work_fn(struct work_struct *work)
 {
@@ -358,6 +376,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(free_cq_refused_turns_dma_off),
 	KUNIT_CASE(free_cq_calls_scheduler_once),
 	KUNIT_CASE(destroy_cq_calls_scheduler_once),
+	KUNIT_CASE(create_umr_cq_calls_no_scheduler),
 	KUNIT_CASE(synchronize_cq_waits_for_core_and_scheduler),
 	KUNIT_CASE(modify_stopped_cq_issues_no_command),
 	KUNIT_CASE(create_cq_scheduler_fails_leaves_nothing),

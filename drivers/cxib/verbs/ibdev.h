@@ -170,8 +170,8 @@ struct cxib_user_interface {
  * struct cxib_poll_interface - scheduler of kernel CQs
  * @start: called before the first CQ is created; undoes its work if it returns an error
  * @stop: called after the last CQ is destroyed
- * @create_cq: called for each kernel CQ before its first event; sets cq->poll, or leaves
- *	it NULL. Process context, may sleep.
+ * @create_cq: called for each kernel CQ but that of the UMR QP, before its first event; sets
+ *	cq->poll, or leaves it NULL. Process context, may sleep.
  * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
  *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
  * @synchronize: waits until the done() handlers of the scheduler that run for a CQ have returned;

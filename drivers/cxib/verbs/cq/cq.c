@@ -150,14 +150,23 @@ void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata)
 			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
+/*
+ * The scheduler allocates memory with its lock held. The recovery of the UMR QP, for which memory
+ * reclaim may wait, creates and destroys a CQ: it must not wait for that lock.
+ */
+static bool cq_is_schedulable(const struct cxib_ibdev *ibdev, const struct cxib_cq *cq)
+{
+	return ibdev->polling && cq->ib.cq_context != &ibdev->umr;
+}
+
 static int create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	return ibdev->polling ? ibdev->polling->create_cq(cq) : 0;
+	return cq_is_schedulable(ibdev, cq) ? ibdev->polling->create_cq(cq) : 0;
 }
 
 static void destroy_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	if (ibdev->polling)
+	if (cq_is_schedulable(ibdev, cq))
 		ibdev->polling->destroy_cq(cq);
 }
 
