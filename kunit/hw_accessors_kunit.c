@@ -1,13 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checks the generated accessors against a bit model: bit n of a structure is bit 7 - n % 8 of byte
- * n / 8. The suites that use this are generated; the suite of this file shows that wrong accessors
- * are found.
+ * Checks one field of each kind that the macros of hw/access.h define against a bit model: bit n of
+ * a structure is bit 7 - n % 8 of byte n / 8. A second suite shows that wrong accessors are found.
+ * The positions of all fields are compared with the kernel's by tools/testing/tables/conformance.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "hw_accessors.h"
+#include "hw/commands_device.h"
+#include "hw/commands_events.h"
+#include "hw/completion.h"
+#include "hw/contexts.h"
+#include "hw/registers.h"
+#include "hw/work_queue.h"
+#include "kernel_kunit.h"
+
+#define HW_BITS_OF_WORD		32
+#define HW_FAULT_LENGTH		192
+
+/**
+ * struct hw_number - a field that is a number, or an array of numbers
+ * @name: field name
+ * @offset: bits from the start of the structure, the highest bit of word 0 is 0
+ * @width: bits of one element
+ * @count: elements
+ * @access: sets element @index to *@value unless @value is NULL, and returns it
+ */
+struct hw_number {
+	const char *name;
+	u32 offset;
+	u32 width;
+	u32 count;
+	u64 (*access)(void *structure, unsigned int index, const u64 *value);
+};
+
+/**
+ * struct hw_place - a field whose accessors return its address
+ * @name: field name
+ * @offset: bytes from the start of the structure
+ * @stride: bytes from one element to the next
+ * @count: elements
+ * @writable: address of element @index
+ * @readable: the same through a pointer to const
+ */
+struct hw_place {
+	const char *name;
+	u32 offset;
+	u32 stride;
+	u32 count;
+	void *(*writable)(void *structure, unsigned int index);
+	const void *(*readable)(const void *structure, unsigned int index);
+};
+
+/**
+ * struct hw_packer - a function that builds a dword
+ * @offset: bytes from the start of the structure
+ * @pack: returns the dword with the given values of its fields
+ * @field_count: number of its fields
+ * @fields: the fields, as indices into the numbers of the structure
+ */
+struct hw_packer {
+	u32 offset;
+	__be32 (*pack)(const u64 *values);
+	u8 field_count;
+	u8 fields[HW_BITS_OF_WORD];
+};
+
+/**
+ * struct hw_layout_case - a structure
+ * @name: structure name
+ * @size: its bytes, without the list behind it
+ * @numbers: its fields that are numbers
+ * @number_count: number of @numbers
+ * @places: its fields whose accessors return an address
+ * @place_count: number of @places
+ * @packers: functions that build dwords, in structures of the hot path
+ * @packer_count: number of @packers
+ * @fill: sets every number of the structure and clears the rest, or NULL; takes the values of those
+ *	numbers that do not alias bits of others
+ * @fill_count: number of these values
+ * @fill_fields: their fields, as indices into @numbers
+ */
+struct hw_layout_case {
+	const char *name;
+	u32 size;
+	const struct hw_number *numbers;
+	u32 number_count;
+	const struct hw_place *places;
+	u32 place_count;
+	const struct hw_packer *packers;
+	u32 packer_count;
+	void (*fill)(void *structure, const u64 *values);
+	u8 fill_count;
+	u8 fill_fields[HW_BITS_OF_WORD];
+};
+
+/* Wrappers of the accessors, all of one type. */
+#define HW_ACCESS_NUMBER(layout, field)							\
+static u64 access_##layout##_##field(void *s, unsigned int index, const u64 *value)	\
+{											\
+	if (value)									\
+		hw_##layout##_set_##field(s, *value);					\
+	return hw_##layout##_get_##field(s);						\
+}
+
+#define HW_ACCESS_NUMBERS(layout, field)						\
+static u64 access_##layout##_##field(void *s, unsigned int index, const u64 *value)	\
+{											\
+	if (value)									\
+		hw_##layout##_set_##field(s, index, *value);				\
+	return hw_##layout##_get_##field(s, index);					\
+}
+
+#define HW_ACCESS_PLACE(layout, field)							\
+static void *writable_##layout##_##field(void *s, unsigned int index)			\
+{											\
+	return hw_##layout##_##field(s);						\
+}											\
+											\
+static const void *readable_##layout##_##field(const void *s, unsigned int index)	\
+{											\
+	return hw_##layout##_get_##field(s);						\
+}
+
+#define HW_ACCESS_PLACES(layout, field)							\
+static void *writable_##layout##_##field(void *s, unsigned int index)			\
+{											\
+	return hw_##layout##_##field(s, index);						\
+}											\
+											\
+static const void *readable_##layout##_##field(const void *s, unsigned int index)	\
+{											\
+	return hw_##layout##_get_##field(s, index);					\
+}
+
+#define HW_NUMBER(layout, field, offset, width, count)					\
+	{ #field, offset, width, count, access_##layout##_##field }
+
+#define HW_PLACE_AT(layout, field, offset, stride, count)					\
+	{ #field, offset, stride, count, writable_##layout##_##field, readable_##layout##_##field }
 
 #define GUARD_BYTES	16
 
@@ -187,12 +318,12 @@ static bool is_filled_wrongly(const struct hw_layout_case *layout, struct images
 	return false;
 }
 
-void hw_describe_layout(const struct hw_layout_case *layout, char *description)
+static void hw_describe_layout(const struct hw_layout_case *layout, char *description)
 {
 	strscpy(description, layout->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-void hw_set_number_changes_only_its_bits(struct kunit *test)
+static void hw_set_number_changes_only_its_bits(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -205,7 +336,7 @@ void hw_set_number_changes_only_its_bits(struct kunit *test)
 			KUNIT_FAIL(test, "%s.%s", layout->name, fault);
 }
 
-void hw_place_address_matches_offset(struct kunit *test)
+static void hw_place_address_matches_offset(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -220,7 +351,7 @@ void hw_place_address_matches_offset(struct kunit *test)
 			KUNIT_FAIL(test, "%s.%s", layout->name, fault);
 }
 
-void hw_pack_matches_setters(struct kunit *test)
+static void hw_pack_matches_setters(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -234,6 +365,131 @@ void hw_pack_matches_setters(struct kunit *test)
 	if (layout->fill && is_filled_wrongly(layout, &images, fault))
 		KUNIT_FAIL(test, "%s %s", layout->name, fault);
 }
+
+HW_ACCESS_NUMBER(cqc, status)
+HW_ACCESS_NUMBER(cqc, oi)
+HW_ACCESS_NUMBER(cqc, log_cq_size)
+HW_ACCESS_NUMBER(cqc, dbr_umem_id)
+HW_ACCESS_NUMBER(cqc, producer_counter)
+HW_ACCESS_NUMBER(cqc, dbr_addr)
+
+static const struct hw_number cqc_numbers[] = {
+	HW_NUMBER(cqc, status, 0, 4, 1),
+	HW_NUMBER(cqc, oi, 14, 1, 1),
+	HW_NUMBER(cqc, dbr_umem_id, 32, 32, 1),
+	HW_NUMBER(cqc, log_cq_size, 99, 5, 1),
+	HW_NUMBER(cqc, producer_counter, 360, 24, 1),
+	HW_NUMBER(cqc, dbr_addr, 448, 64, 1),
+};
+
+HW_ACCESS_NUMBERS(pamp_reg, index_data)
+
+static const struct hw_number pamp_reg_numbers[] = {
+	HW_NUMBER(pamp_reg, index_data, 64, 16, 18),
+};
+
+HW_ACCESS_NUMBERS(init_hca_in, sw_owner_id)
+
+static const struct hw_number init_hca_in_numbers[] = {
+	HW_NUMBER(init_hca_in, sw_owner_id, 128, 32, 4),
+};
+
+HW_ACCESS_NUMBERS(create_eq_in, event_bitmask)
+HW_ACCESS_PLACE(create_eq_in, eq_context_entry)
+
+static const struct hw_number create_eq_in_numbers[] = {
+	HW_NUMBER(create_eq_in, event_bitmask, 704, 64, 4),
+};
+
+static const struct hw_place create_eq_in_places[] = {
+	HW_PLACE_AT(create_eq_in, eq_context_entry, 16, 64, 1),
+};
+
+HW_ACCESS_PLACE(ads, rgid_rip)
+
+static const struct hw_place ads_places[] = {
+	HW_PLACE_AT(ads, rgid_rip, 16, 1, 1),
+};
+
+HW_ACCESS_PLACES(mini_cqe_array, mini_cqes)
+
+static const struct hw_place mini_cqe_array_places[] = {
+	HW_PLACE_AT(mini_cqe_array, mini_cqes, 0, 8, 8),
+};
+
+HW_ACCESS_NUMBER(wqe_data_seg, inline_seg)
+HW_ACCESS_NUMBER(wqe_data_seg, byte_count)
+HW_ACCESS_NUMBER(wqe_data_seg, lkey)
+HW_ACCESS_NUMBER(wqe_data_seg, addr)
+
+static const struct hw_number wqe_data_seg_numbers[] = {
+	HW_NUMBER(wqe_data_seg, inline_seg, 0, 1, 1),
+	HW_NUMBER(wqe_data_seg, byte_count, 1, 31, 1),
+	HW_NUMBER(wqe_data_seg, lkey, 32, 32, 1),
+	HW_NUMBER(wqe_data_seg, addr, 64, 64, 1),
+};
+
+static __be32 pack_inline_seg(const u64 *values)
+{
+	return hw_wqe_data_seg_pack_00(values[0], values[1]);
+}
+
+static const struct hw_packer wqe_data_seg_packers[] = {
+	{ 0, pack_inline_seg, 2, { 0, 1 } },
+};
+
+static void fill_wqe_data_seg(void *s, const u64 *values)
+{
+	hw_wqe_data_seg_pack(s, values[0], values[1], values[2], values[3]);
+}
+
+static const struct hw_layout_case layouts[] = {
+	{
+		.name = "cqc", .size = 64,
+		.numbers = cqc_numbers, .number_count = ARRAY_SIZE(cqc_numbers),
+	},
+	{
+		.name = "pamp_reg", .size = 44,
+		.numbers = pamp_reg_numbers, .number_count = ARRAY_SIZE(pamp_reg_numbers),
+	},
+	{
+		.name = "init_hca_in", .size = 32,
+		.numbers = init_hca_in_numbers, .number_count = ARRAY_SIZE(init_hca_in_numbers),
+	},
+	{
+		.name = "create_eq_in", .size = 272,
+		.numbers = create_eq_in_numbers, .number_count = ARRAY_SIZE(create_eq_in_numbers),
+		.places = create_eq_in_places, .place_count = ARRAY_SIZE(create_eq_in_places),
+	},
+	{
+		.name = "ads", .size = 44,
+		.places = ads_places, .place_count = ARRAY_SIZE(ads_places),
+	},
+	{
+		.name = "mini_cqe_array", .size = 64,
+		.places = mini_cqe_array_places, .place_count = ARRAY_SIZE(mini_cqe_array_places),
+	},
+	{
+		.name = "wqe_data_seg", .size = 16,
+		.numbers = wqe_data_seg_numbers, .number_count = ARRAY_SIZE(wqe_data_seg_numbers),
+		.packers = wqe_data_seg_packers, .packer_count = ARRAY_SIZE(wqe_data_seg_packers),
+		.fill = fill_wqe_data_seg, .fill_count = 4, .fill_fields = { 0, 1, 2, 3 },
+	},
+};
+
+KUNIT_ARRAY_PARAM(layout, layouts, hw_describe_layout);
+
+static struct kunit_case field_cases[] = {
+	KUNIT_CASE_PARAM(hw_set_number_changes_only_its_bits, layout_gen_params),
+	KUNIT_CASE_PARAM(hw_place_address_matches_offset, layout_gen_params),
+	KUNIT_CASE_PARAM(hw_pack_matches_setters, layout_gen_params),
+	{}
+};
+
+static struct kunit_suite field_suite = {
+	.name = "hw_fields",
+	.test_cases = field_cases,
+};
 
 /* A structure of one dword whose field "middle" is bits 23 to 8, and wrong accessors. */
 
@@ -380,4 +636,4 @@ static struct kunit_suite check_suite = {
 	.test_cases = check_cases,
 };
 
-kunit_test_suite(check_suite);
+kunit_test_suites(&field_suite, &check_suite);

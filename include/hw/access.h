@@ -96,4 +96,111 @@ static __always_inline void hw_set_u16_at(__be32 *words, unsigned int index, u64
 	((__be16 *)words)[index] = cpu_to_be16((u16)value);
 }
 
+/*
+ * Below, @layout is the name of a structure without hw_, @field that of the field, @offset the byte
+ * offset of the field, or of the word that contains it. Each macro defines two functions.
+ */
+
+/* Bits @high to @low of a word: hw_LAYOUT_get_FIELD(s), hw_LAYOUT_set_FIELD(s, value). */
+#define HW_BITS(layout, field, offset, high, low)						\
+static __always_inline u32 hw_##layout##_get_##field(const struct hw_##layout *s)		\
+{												\
+	return hw_get_bits(s->dw[(offset) / 4], low, (high) - (low) + 1);			\
+}												\
+												\
+static __always_inline void hw_##layout##_set_##field(struct hw_##layout *s, u64 value)		\
+{												\
+	hw_set_field(s->dw[(offset) / 4], low, (high) - (low) + 1, value,			\
+		     #layout "." #field);							\
+}
+
+/* A number of 64 bits, likewise. */
+#define HW_U64(layout, field, offset)								\
+static __always_inline u64 hw_##layout##_get_##field(const struct hw_##layout *s)		\
+{												\
+	return hw_get_u64(&s->dw[(offset) / 4]);						\
+}												\
+												\
+static __always_inline void hw_##layout##_set_##field(struct hw_##layout *s, u64 value)		\
+{												\
+	hw_set_u64(&s->dw[(offset) / 4], value);						\
+}
+
+/* An array of @count numbers: hw_LAYOUT_get_FIELD(s, index), hw_LAYOUT_set_FIELD(s, index, value). */
+#define HW_U16S(layout, field, offset, count)							\
+static __always_inline u32									\
+hw_##layout##_get_##field(const struct hw_##layout *s, unsigned int index)			\
+{												\
+	static_assert((offset) % 4 == 0);							\
+	hw_check_index(index, count, #layout "." #field);					\
+	return hw_get_u16_at(&s->dw[(offset) / 4], index);					\
+}												\
+												\
+static __always_inline void									\
+hw_##layout##_set_##field(struct hw_##layout *s, unsigned int index, u64 value)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	hw_check_value(value, 16, #layout "." #field);						\
+	hw_set_u16_at(&s->dw[(offset) / 4], index, value);					\
+}
+
+#define HW_U32S(layout, field, offset, count)							\
+static __always_inline u32									\
+hw_##layout##_get_##field(const struct hw_##layout *s, unsigned int index)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	return hw_get_bits(s->dw[(offset) / 4 + index], 0, 32);					\
+}												\
+												\
+static __always_inline void									\
+hw_##layout##_set_##field(struct hw_##layout *s, unsigned int index, u64 value)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	hw_check_value(value, 32, #layout "." #field);						\
+	hw_set_bits(&s->dw[(offset) / 4 + index], 0, 32, value);				\
+}
+
+#define HW_U64S(layout, field, offset, count)							\
+static __always_inline u64									\
+hw_##layout##_get_##field(const struct hw_##layout *s, unsigned int index)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	return hw_get_u64(&s->dw[(offset) / 4 + 2 * index]);					\
+}												\
+												\
+static __always_inline void									\
+hw_##layout##_set_##field(struct hw_##layout *s, unsigned int index, u64 value)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	hw_set_u64(&s->dw[(offset) / 4 + 2 * index], value);					\
+}
+
+/* A place of @type: its address is hw_LAYOUT_FIELD(s), for reading hw_LAYOUT_get_FIELD(s). */
+#define HW_PLACE(layout, field, offset, type)							\
+static __always_inline type *hw_##layout##_##field(struct hw_##layout *s)			\
+{												\
+	return (type *)((u8 *)s->dw + (offset));						\
+}												\
+												\
+static __always_inline const type *hw_##layout##_get_##field(const struct hw_##layout *s)	\
+{												\
+	return (const type *)((const u8 *)s->dw + (offset));					\
+}
+
+/* @count such places; both functions have an argument index. */
+#define HW_PLACES(layout, field, offset, type, count)						\
+static __always_inline type *									\
+hw_##layout##_##field(struct hw_##layout *s, unsigned int index)				\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	return (type *)((u8 *)s->dw + (offset)) + index;					\
+}												\
+												\
+static __always_inline const type *								\
+hw_##layout##_get_##field(const struct hw_##layout *s, unsigned int index)			\
+{												\
+	hw_check_index(index, count, #layout "." #field);					\
+	return (const type *)((const u8 *)s->dw + (offset)) + index;				\
+}
+
 #endif /* HW_ACCESS_H */

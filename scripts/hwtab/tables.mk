@@ -8,7 +8,7 @@ hwtab = mkdir -p build && exec 9>build/.hwtab.lock && flock 9 && if tools/lab/ex
     else $(MAKE) --no-print-directory -f scripts/hwtab/Makefile BUILD=build/hwtab/host $(1); fi
 
 .PHONY: tables tables-check tables-json tables-reference
-tables: ## regenerate include/hw and kunit/generated
+tables: ## regenerate include/hw
 	@$(call hwtab,generate)
 
 tables-check: ## fail if a generated file is not what the tables say

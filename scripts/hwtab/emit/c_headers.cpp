@@ -39,8 +39,10 @@ std::string content(const Catalogue& catalogue, const Group& group) {
 std::vector<File> emit_headers(const Catalogue& catalogue) {
     std::vector<File> files;
     for (const Group* group : catalogue.groups()) {
-        files.push_back({.path = join("include/hw/", group->name, ".h"),
-                         .content = content(catalogue, *group)});
+        if (!group->is_for_device_only) {
+            files.push_back({.path = join("include/hw/", group->name, ".h"),
+                             .content = content(catalogue, *group)});
+        }
     }
     return files;
 }

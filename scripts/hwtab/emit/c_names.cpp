@@ -56,22 +56,13 @@ NameFunction names_of_commands(const Catalogue& catalogue) {
     return function;
 }
 
-NameFunction names_of_registers(const Catalogue& catalogue) {
-    NameFunction function("register", false);
-    for (const Group* group : catalogue.groups()) {
-        for (const Register* entry : group->registers) {
-            function.add(entry->id, c_name(*entry), entry->name);
-        }
-    }
-    return function;
-}
-
 std::vector<NameFunction> all_functions(const Catalogue& catalogue) {
-    std::vector<NameFunction> functions{names_of_commands(catalogue),
-                                        names_of_registers(catalogue)};
+    std::vector<NameFunction> functions{names_of_commands(catalogue)};
     for (const Group* group : catalogue.groups()) {
         for (const Enumeration* enumeration : catalogue.enumerations_of(*group)) {
-            functions.push_back(names_of(*enumeration));
+            if (enumeration->has_names) {
+                functions.push_back(names_of(*enumeration));
+            }
         }
     }
     return functions;
@@ -80,8 +71,7 @@ std::vector<NameFunction> all_functions(const Catalogue& catalogue) {
 std::string header(const Catalogue& catalogue, const std::vector<NameFunction>& functions) {
     std::string result =
         join(banner(Comment::c_header, catalogue.dump()),
-             "\n/*\n * Texts for numbers, as traces and messages need them: what has no name is "
-             "\"unknown\".\n * A mask has names for its single bits.\n */\n"
+             "\n/* Texts for numbers, as messages need them: what has no name is \"unknown\". */\n"
              "#ifndef HW_NAMES_H\n#define HW_NAMES_H\n\n#include <linux/types.h>\n\n");
     for (const NameFunction& function : functions) {
         result += function.prototype() + ";\n";
@@ -92,7 +82,9 @@ std::string header(const Catalogue& catalogue, const std::vector<NameFunction>& 
 std::string source(const Catalogue& catalogue, const std::vector<NameFunction>& functions) {
     std::string result = join(banner(Comment::c_source, catalogue.dump()), "\n");
     for (const Group* group : catalogue.groups()) {
-        result += join("#include \"", group->name, ".h\"\n");
+        if (!group->is_for_device_only) {
+            result += join("#include \"", group->name, ".h\"\n");
+        }
     }
     result += "#include \"names.h\"\n";
     for (const NameFunction& function : functions) {

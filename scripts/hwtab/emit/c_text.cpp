@@ -84,17 +84,6 @@ std::string inline_function(std::string_view type, const std::string& name,
                 "}\n");
 }
 
-std::string word_of(const Field& field) {
-    return join("s->dw[", field.offset / bits_per_word, ']');
-}
-
-std::string byte_of(const Field& field, std::string_view pointer_type) {
-    const std::uint32_t word = field.offset / bits_per_word;
-    const std::uint32_t rest = field.offset % bits_per_word / bits_per_byte;
-    const std::string words = word == 0 ? "s->dw" : join("(s->dw + ", word, ')');
-    return join('(', pointer_type, ')', words, rest == 0 ? "" : join(" + ", rest));
-}
-
 std::string quoted_name(const Layout& layout, const Field& field) {
     return join('"', layout.name, '.', field.name, '"');
 }

@@ -35,12 +35,6 @@ namespace hwtab::emit {
 [[nodiscard]] std::string declarator(std::string_view type, const std::string& name,
                                      const std::vector<std::string>& parameters);
 
-/// Expression for the word at which `field` begins, of the structure at `s`: `s->dw[3]`.
-[[nodiscard]] std::string word_of(const Field& field);
-
-/// Expression for the byte at which `field` begins: `(u8 *)s->dw + 12`.
-[[nodiscard]] std::string byte_of(const Field& field, std::string_view pointer_type);
-
 /// The name of a field in messages, in quotes: `"cqc.status"`.
 [[nodiscard]] std::string quoted_name(const Layout& layout, const Field& field);
 

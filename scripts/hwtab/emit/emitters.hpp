@@ -16,9 +16,6 @@ namespace hwtab::emit {
 /// include/hw/names.h and names.c: texts for numbers.
 [[nodiscard]] std::vector<File> emit_names(const Catalogue& catalogue);
 
-/// `kunit/generated/<group>_kunit.c`: what the accessors of each field must do.
-[[nodiscard]] std::vector<File> emit_expectations(const Catalogue& catalogue);
-
 /// `<group>.rst` and `index.rst`: pages for `make docs`.
 [[nodiscard]] std::vector<File> emit_reference(const Catalogue& catalogue);
 

@@ -33,7 +33,7 @@ constexpr int status_usage = 2;
 
 std::vector<File> all_files(const Catalogue& catalogue) {
     std::vector<File> files;
-    for (auto* emit : {emit_headers, emit_names, emit_expectations}) {
+    for (auto* emit : {emit_headers, emit_names}) {
         std::ranges::move(emit(catalogue), std::back_inserter(files));
     }
     return files;

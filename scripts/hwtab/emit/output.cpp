@@ -58,7 +58,7 @@ std::vector<fs::path> left_over(const fs::path& root, const std::vector<File>& f
 } // namespace
 
 const std::vector<fs::path>& generated_directories() {
-    static const std::vector<fs::path> directories{"include/hw", "kunit/generated"};
+    static const std::vector<fs::path> directories{"include/hw"};
     return directories;
 }
 

@@ -54,6 +54,8 @@ struct Enumeration {
     std::string_view meaning;
     /// The values are single bits that can be combined; `value` is the mask.
     bool is_mask = false;
+    /// Messages of C programs name its values: there is a function hw_NAME_name().
+    bool has_names = false;
 };
 
 struct Layout;
@@ -135,6 +137,8 @@ struct Group {
     std::span<const Register* const> registers{};
     /// Where the layouts come from that Linux's interface headers don't have.
     std::string_view source{};
+    /// No C program uses it: it has no C header.
+    bool is_for_device_only = false;
     // NOLINTEND(readability-redundant-member-init)
 };
 

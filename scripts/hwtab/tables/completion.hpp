@@ -24,8 +24,10 @@ inline constexpr std::array cqe_opcode_values{
     Value{"resp_err", 14, "A receive queue entry failed."},
     Value{"invalid", 15, "The device has not written the entry yet."},
 };
-inline constexpr Enumeration cqe_opcode{"cqe_opcode", cqe_opcode_values,
-                                        "What a CQE reports; decides its layout."};
+inline constexpr Enumeration cqe_opcode{.name = "cqe_opcode",
+                                        .values = cqe_opcode_values,
+                                        .meaning = "What a CQE reports; decides its layout.",
+                                        .has_names = true};
 
 inline constexpr std::array cqe_format_values{
     Value{"no_inline_data", 0, "The data is in memory."},

@@ -1198,6 +1198,7 @@ inline constexpr Group datagrams_group{
     .enumerations = datagrams_enumerations,
     .source = "InfiniBand Architecture Specification volume 1, release 1.5, chapters 12 "
               "(communication management), 13 (management model), 14 (subnet management), 15 "
-              "(subnet administration) and 16 (performance management)"};
+              "(subnet administration) and 16 (performance management)",
+    .is_for_device_only = true};
 
 } // namespace hwtab

@@ -30,8 +30,10 @@ inline constexpr std::array command_status_values{
     Value{"bad_output_length", 0x51, "The room for the output is too small."},
 };
 inline constexpr Enumeration command_status{
-    "command_status", command_status_values,
-    "Result of a command, in the first byte of its output."};
+    .name = "command_status",
+    .values = command_status_values,
+    .meaning = "Result of a command, in the first byte of its output.",
+    .has_names = true};
 
 inline constexpr std::array command_delivery_status_values{
     Value{"ok", 0x0, "The command reached the firmware."},
@@ -48,9 +50,12 @@ inline constexpr std::array command_delivery_status_values{
     Value{"bad_command_descriptor", 0x10, "The device cannot make sense of the entry."},
 };
 inline constexpr Enumeration command_delivery_status{
-    "command_delivery_status", command_delivery_status_values,
-    "Whether the device could take a command from its queue entry, bits 7 to 1 of the entry's last "
-    "byte."};
+    .name = "command_delivery_status",
+    .values = command_delivery_status_values,
+    .meaning = "Whether the device could take a command from its queue entry, bits 7 to 1 of the "
+               "entry's last "
+               "byte.",
+    .has_names = true};
 
 inline constexpr std::array command_queue_entry_type_values{
     Value{"pcie_cmd_if_transport", 0x7, "The command is handed over through memory, across PCIe."},
@@ -117,8 +122,11 @@ inline constexpr std::array health_syndrome_values{
     Value{"high_temp_err", 0x10, "The device is too hot."},
     Value{"icm_pci_poisoned_err", 0x12, "PCIe delivered context memory marked as poisoned."},
 };
-inline constexpr Enumeration health_syndrome{"health_syndrome", health_syndrome_values,
-                                             "Kind of fault that the device reports about itself."};
+inline constexpr Enumeration health_syndrome{
+    .name = "health_syndrome",
+    .values = health_syndrome_values,
+    .meaning = "Kind of fault that the device reports about itself.",
+    .has_names = true};
 
 inline constexpr std::array health_severity_values{
     Value{"emergency", 0, "The system cannot be used."},
@@ -131,8 +139,10 @@ inline constexpr std::array health_severity_values{
     Value{"debug", 7, "The report helps in finding faults."},
 };
 inline constexpr Enumeration health_severity{
-    "health_severity", health_severity_values,
-    "Severity of a reported fault, in the order of system logs."};
+    .name = "health_severity",
+    .values = health_severity_values,
+    .meaning = "Severity of a reported fault, in the order of system logs.",
+    .has_names = true};
 
 inline constexpr std::array query_pages_op_mod_values{
     Value{"boot_pages", 0x1, "Pages that the firmware needs before anything else."},

@@ -426,7 +426,10 @@ inline constexpr std::array event_type_values{
     Value{"device_tracer", 0x26, "The trace of the firmware needs attention."},
     Value{"object_change", 0x27, "An object of a user context changed."},
 };
-inline constexpr Enumeration event_type{"event_type", event_type_values, "What an event reports."};
+inline constexpr Enumeration event_type{.name = "event_type",
+                                        .values = event_type_values,
+                                        .meaning = "What an event reports.",
+                                        .has_names = true};
 
 inline constexpr std::array port_change_subtype_values{
     Value{"down", 0x1, "The port went down."},
@@ -438,8 +441,10 @@ inline constexpr std::array port_change_subtype_values{
     Value{"client_rereg", 0x9, "The subnet manager asks clients to register again."},
 };
 inline constexpr Enumeration port_change_subtype{
-    "port_change_subtype", port_change_subtype_values,
-    "Property of the port that changed, in the sub-type of a port event."};
+    .name = "port_change_subtype",
+    .values = port_change_subtype_values,
+    .meaning = "Property of the port that changed, in the sub-type of a port event.",
+    .has_names = true};
 
 inline constexpr std::array page_fault_subtype_values{
     Value{"wqe", 0x0, "A work request or its data met the fault."},
@@ -454,8 +459,10 @@ inline constexpr std::array cq_error_syndrome_values{
     Value{"cq_overrun", 0x1, "A completion was due while the queue was full."},
     Value{"cq_access_violation_error", 0x2, "The memory of the queue could not be accessed."},
 };
-inline constexpr Enumeration cq_error_syndrome{"cq_error_syndrome", cq_error_syndrome_values,
-                                               "Why a completion queue stopped."};
+inline constexpr Enumeration cq_error_syndrome{.name = "cq_error_syndrome",
+                                               .values = cq_error_syndrome_values,
+                                               .meaning = "Why a completion queue stopped.",
+                                               .has_names = true};
 
 inline constexpr std::array event_queue_type_values{
     Value{"qp", 0x0, "A queue pair."},

@@ -59,10 +59,10 @@ class LicenseLines(unittest.TestCase):
     def test_last_matching_copyright_pattern_counts(self) -> None:
         rules = spdx.copyright_rules(
             "Format: x\n\nFiles: *\nCopyright: us\nLicense: GPL-2.0-or-later\n\n"
-            "Files: include/hw/*\n       kunit/generated/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
+            "Files: include/hw/*\n       tables/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
             "Files: include/uapi/*\nCopyright: us\nLicense: GPL-2.0-only with Linux-syscall-note exception\n\n"
             "License: GPL-2.0-or-later\n The text of it.\n")
-        for name in ("include/hw/events.h", "kunit/generated/events.c"):
+        for name in ("include/hw/events.h", "tables/events.c"):
             self.complaint(name, "/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */\n")
             self.assertEqual(spdx.copyright_complaint(name, rules, self.repo), "")
         self.complaint("include/uapi/rdma/cxib.h", "/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */\n")

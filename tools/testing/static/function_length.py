@@ -19,7 +19,7 @@ from files import REPO, is_python, is_shell, project_files
 
 LONG = 60
 LIMIT = 120
-GENERATED = ("include/hw/", "kunit/generated/")
+GENERATED = ("include/hw/",)
 C_SUFFIXES = (".c", ".h", ".cpp", ".hpp")
 SHELL_FUNCTION = re.compile(r"^(\w+)\(\) \{")
 

@@ -27,7 +27,6 @@ RULES: list[tuple[str, set[str]]] = [
     ("include/hw/*", {TABLE}),
     ("scripts/hwtab/tables/*", {TABLE}),
     ("scripts/hwtab/*", {TABLE, TOOL}),
-    ("kunit/generated/*", {KERNEL, TABLE}),
     ("drivers/*", {KERNEL}),
     ("include/*", {KERNEL}),
     ("kunit/*", {KERNEL}),

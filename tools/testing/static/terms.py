@@ -54,7 +54,7 @@ FOREIGN = re.compile(
 CODE = ("drivers/", "kunit/", "include/cxib/", "include/uapi/", "lib/", "tools/cxemu/")
 PROSE = ("scripts/hwtab/", "tools/")
 # Samples of the kernel's messages, and the check of words.
-SKIPPED = ("kunit/generated/", "kunit/broken/", "tools/testing/static/terms.py")
+SKIPPED = ("kunit/broken/", "tools/testing/static/terms.py")
 # Their texts are samples, too, but not the names of their cases.
 SELFTESTS = "tools/testing/selftest/"
 TOKEN = re.compile(

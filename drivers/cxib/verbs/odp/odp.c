@@ -355,8 +355,8 @@ void cxib_odp_init(struct cxib_ibdev *ibdev)
 	xa_init(&ibdev->odp.regions);
 	INIT_LIST_HEAD(&ibdev->odp.contexts);
 	INIT_LIST_HEAD(&ibdev->odp.users);
-	cxib_odp_init_user(&ibdev->odp.nobody, INVALID_UID);
-	cxib_odp_init_context(&ibdev->odp.others, NULL, &ibdev->odp.nobody);
+	cxib_odp_init_user(&ibdev->odp.unknown_user, INVALID_UID);
+	cxib_odp_init_context(&ibdev->odp.others, NULL, &ibdev->odp.unknown_user);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init);
 

@@ -59,7 +59,7 @@ struct cxib_odp_context {
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
  * @users: struct cxib_odp_user of each user with an entry of @contexts
  * @others: stands for the user context of page faults for which none is found
- * @nobody: user of @others
+ * @unknown_user: user of @others
  * @prefetches: number of prefetches queued or in progress
  */
 struct cxib_odp {
@@ -69,7 +69,7 @@ struct cxib_odp {
 	struct list_head contexts;
 	struct list_head users;
 	struct cxib_odp_context others;
-	struct cxib_odp_user nobody;
+	struct cxib_odp_user unknown_user;
 	atomic_t prefetches;
 };
 
