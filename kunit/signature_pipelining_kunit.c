@@ -231,11 +231,18 @@ static void start_at(struct fixture *fixture, u32 index)
 	sq->prod_limit = index;
 }
 
-static void fail_mr(struct fixture *fixture)
+static void report_error(struct fixture *fixture)
 {
 	struct hw_cqe64 *cqe = fake_completion(fixture->fake, HW_CQE_OPCODE_SIG_ERR);
 
 	hw_sig_err_cqe_set_mkey((struct hw_sig_err_cqe *)cqe, KEY + VARIANT);
+}
+
+/* As if the MR had been registered before. */
+static void fail_mr(struct fixture *fixture)
+{
+	fixture->mr.has_failed = false;
+	report_error(fixture);
 }
 
 /* The device stops in front of the WQE that begins at @index. */
@@ -912,6 +919,129 @@ static void post_unprotected_response_posts_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
 }
 
+static void send_of_integrity_mr_is_refused(struct kunit *test)
+{
+	static const enum ib_wr_opcode opcodes[] = {
+		IB_WR_SEND, IB_WR_SEND_WITH_IMM, IB_WR_SEND_WITH_INV, IB_WR_RDMA_WRITE_WITH_IMM,
+	};
+	struct ib_sge sge = { 0x1000, 8, KEY };
+	struct ib_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .send_flags = IB_SEND_SIGNALED,
+	};
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wr.opcode = opcodes[i];
+		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_qp_check_send_wrs(qp, &wr));
+	}
+	wr.opcode = IB_WR_RDMA_READ;
+	KUNIT_EXPECT_EQ(test, 0, cxib_qp_check_send_wrs(qp, &wr));
+}
+
+static void post_transfer_of_failed_mr(struct kunit *test, enum cxib_signature_policy policy)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, policy);
+	struct ib_sge sge = { 0x1000, 8, KEY };
+	struct ib_rdma_wr transfer = {
+		.wr = { .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_RDMA_WRITE,
+			.send_flags = IB_SEND_SIGNALED },
+	};
+	const struct ib_send_wr *bad = NULL;
+	struct ib_mr_status status;
+
+	fixture->mr.has_failed = true;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, &transfer.wr, bad);
+	/* Only a registration makes the device check the MR again. */
+	cxib_check_mr_status(&fixture->mr.mr.ib, IB_MR_CHECK_SIG_STATUS, &status);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+	fixture->mr.has_failed = false;
+	KUNIT_EXPECT_EQ(test, 0, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+}
+
+static void post_transfer_of_failed_mr_is_refused(struct kunit *test)
+{
+	post_transfer_of_failed_mr(test, CXIB_SIGNATURE_AUTOMATIC);
+}
+
+static void manual_post_transfer_of_failed_mr_is_refused(struct kunit *test)
+{
+	post_transfer_of_failed_mr(test, CXIB_SIGNATURE_MANUAL);
+}
+
+/* The device reports only the first error of a registration. */
+static void stop_cancels_later_transfers_of_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	post_transfer(test, KEY);
+	post_response(test, OTHER_RESPONSE);
+	post(test, IB_WR_RDMA_READ, OTHER_RESPONSE, IB_SEND_SIGNALED, KEY);
+	post_transfer(test, OTHER_KEY);
+	post_response(test, OTHER_RESPONSE);
+	fail_mr(fixture);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 1));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE, opcode_at(fixture, 2));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 3));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, opcode_at(fixture, 4));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 6));
+	KUNIT_EXPECT_EQ(test, 3, qp->pipelining->cancelled);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
+}
+
+/* The ULP has checked the MR, and registered it, before the stop is handled. */
+static void stop_keeps_transfers_of_mr_registered_again(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_wc wc;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	post(test, IB_WR_RDMA_WRITE, OTHER_RESPONSE, IB_SEND_SIGNALED, KEY);
+	fail_mr(fixture);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
+	fixture->mr.has_failed = false;
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, opcode_at(fixture, 2));
+}
+
+static void second_error_of_registration_closes_connection(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+
+	post_transfer(test, KEY);
+	post_response(test, RESPONSE);
+	fail_mr(fixture);
+	report_error(fixture);
+	stop_at(fixture, 1);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, qp->state);
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+	KUNIT_EXPECT_TRUE(test, fixture->mr.is_unreliable);
+}
+
+static void stop_without_error_distrusts_mrs_in_use(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	struct ib_mr_status status;
+
+	fixture->mr.is_unchecked = true;
+	fixture->mr.cqn = fixture->fake->cq.cqn;
+	fixture->mr.qpn = qp->qpn;
+	stop_at(fixture, 0);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, qp->state);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_check_mr_status(&fixture->mr.mr.ib,
+							 IB_MR_CHECK_SIG_STATUS, &status));
+}
+
 static void enable_wrong_qp_is_refused(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1006,6 +1136,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cancelled_wr_flushed_is_plain_flush),
 	KUNIT_CASE(send_wrs_without_protection_are_refused),
 	KUNIT_CASE(post_unprotected_response_posts_nothing),
+	KUNIT_CASE(send_of_integrity_mr_is_refused),
+	KUNIT_CASE(post_transfer_of_failed_mr_is_refused),
+	KUNIT_CASE(manual_post_transfer_of_failed_mr_is_refused),
+	KUNIT_CASE(stop_cancels_later_transfers_of_mr),
+	KUNIT_CASE(stop_keeps_transfers_of_mr_registered_again),
+	KUNIT_CASE(second_error_of_registration_closes_connection),
+	KUNIT_CASE(stop_without_error_distrusts_mrs_in_use),
 	KUNIT_CASE(enable_wrong_qp_is_refused),
 	KUNIT_CASE(enable_in_reset_takes_effect_at_each_init),
 	KUNIT_CASE(response_waits_for_local_operations_and_reads),

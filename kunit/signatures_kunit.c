@@ -460,11 +460,13 @@ static void reg_mr_integrity_sq_full_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(sig_mr, i));
 }
 
+/* As if the MR had been registered before. */
 static struct hw_sig_err_cqe *report_sig_err(struct sig_mr *sig_mr, u32 syndrome)
 {
 	struct hw_sig_err_cqe *entry = (void *)fake_completion(sig_mr->fake,
 							       HW_CQE_OPCODE_SIG_ERR);
 
+	sig_mr->mr.has_failed = false;
 	hw_sig_err_cqe_set_mkey(entry, SIG_MR_KEY + VARIANT);
 	hw_sig_err_cqe_set_syndrome(entry, syndrome);
 	hw_sig_err_cqe_set_expected_trans_sig(entry, EXPECTED_GUARD << 16 | EXPECTED_APP);
@@ -544,6 +546,34 @@ static void reg_mr_integrity_unchecked_returns_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_check_mr_status(&sig_mr->mr.mr.ib, 2, &status));
 }
 
+static void cq_error_refuses_mrs_in_use(struct kunit *test)
+{
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct ib_mr_status status;
+
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 1));
+	cxib_distrust_sig_mrs(&sig_mr->fake->ibdev, sig_mr->fake->cq.cqn + 1, 0);
+	check(test, sig_mr, &status);
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 2));
+	cxib_distrust_sig_mrs(&sig_mr->fake->ibdev, sig_mr->fake->cq.cqn, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_check_mr_status(&sig_mr->mr.mr.ib,
+							 IB_MR_CHECK_SIG_STATUS, &status));
+	KUNIT_EXPECT_EQ(test, -EIO, post(sig_mr, 3));
+}
+
+static void cq_error_keeps_mrs_not_in_use(struct kunit *test)
+{
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct ib_mr_status status;
+
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 1));
+	check(test, sig_mr, &status);
+	cxib_distrust_sig_mrs(&sig_mr->fake->ibdev, sig_mr->fake->cq.cqn, 0);
+	KUNIT_EXPECT_EQ(test, 0, post(sig_mr, 2));
+}
+
 static void qp_size_integrity_fits_registrations(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -595,6 +625,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sig_err_unknown_mkey_is_ignored),
 	KUNIT_CASE(cq_clean_records_sig_err),
 	KUNIT_CASE(reg_mr_integrity_unchecked_returns_einval),
+	KUNIT_CASE(cq_error_refuses_mrs_in_use),
+	KUNIT_CASE(cq_error_keeps_mrs_not_in_use),
 	KUNIT_CASE(qp_size_integrity_fits_registrations),
 	KUNIT_CASE(create_psv_returns_two_numbers),
 	{}

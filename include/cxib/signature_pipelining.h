@@ -13,13 +13,21 @@
  *
  * Rules for the WRs of such a QP:
  *
- * - The transfer, an RDMA WRITE or an RDMA READ of an integrity MR, is unsignaled. Its response
- *   follows in the same ib_post_send(), is signaled, and has IB_SEND_FENCE. No other signaled WR is
- *   between the two.
+ * - The transfer, an RDMA WRITE (without immediate) or an RDMA READ of an integrity MR, is
+ *   unsignaled. Its response follows in the same ib_post_send(), is signaled, and has
+ *   IB_SEND_FENCE. No other signaled WR is between the two. Other WRs have no integrity MR.
  * - A transfer may be signaled instead. Then the ULP checks the MR when the transfer completes, and
  *   posts the response afterwards: no WR with IB_SEND_FENCE follows in the same ib_post_send().
  * - With %CXIB_SIGNATURE_AUTOMATIC, ib_post_send() refuses a list that breaks these rules with
  *   -EINVAL, and posts none of its WRs.
+ * - The device reports one signature error of a registration. Later transfers of the MR that are
+ *   posted already are cancelled, too: their responses, and those of them that are signaled. With
+ *   either policy, ib_post_send() refuses a WR with an MR that has failed since its registration
+ *   with -EINVAL; the WRs before it are posted.
+ * - Each signature error takes an entry of the send CQ: the CQ needs an entry for each signaled WR
+ *   and one for each MR that is registered at a time. If the CQ overruns, or errors cannot be
+ *   explained, errors of MRs that are in use may be lost: ib_check_mr_status() and the registration
+ *   of such an MR return -EIO, and the MR must be deregistered.
  * - When a response is complete, successfully or not, ib_check_mr_status() must be called for each
  *   MR of its transfer before the MR is registered again. It must not be called before, and the MR
  *   must not be deregistered before. If the driver cannot find the MR of a signature error, the QP
@@ -28,8 +36,8 @@
  * ib_modify_qp() cannot resume a stopped QP:
  *
  * - With %CXIB_SIGNATURE_AUTOMATIC it handles the stop before it changes attributes or leaves SQD.
- *   It waits for the device to stop, and returns -EBUSY if that takes seconds. ib_query_qp() does
- *   not show SQD because of a stop.
+ *   It waits for the device to stop, and returns -EBUSY if that takes seconds, or if the device
+ *   stops the QP again and again meanwhile. ib_query_qp() does not show SQD because of a stop.
  * - With %CXIB_SIGNATURE_MANUAL it returns -EBUSY until @resume was called, unless the new state is
  *   SQD, ERR or RESET.
  * - SQD requested by the ULP ends only with ib_modify_qp() to RTS. IB_EVENT_SQ_DRAINED for it is

@@ -7,6 +7,7 @@
 #include "hw/commands_events.h"
 #include "hw/names.h"
 #include "verbs/cq/cq.h"
+#include "verbs/signature/integrity.h"
 #include "verbs/trace.h"
 
 static void invalidate_cqe(struct hw_cqe64 *cqe)
@@ -516,6 +517,7 @@ void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);
 	if (!cq)
 		return;
+	cxib_distrust_sig_mrs(ibdev, cqn, 0);
 	event.element.cq = &cq->ib;
 	if (cq->ib.event_handler)
 		cq->ib.event_handler(&event, cq->ib.cq_context);

@@ -115,10 +115,12 @@ void cxib_pipelining_free(struct cxib_qp *qp);
 
 /* send_rule.c */
 int cxib_qp_check_send_wrs(const struct cxib_qp *qp, const struct ib_send_wr *wr);
+bool cxib_qp_transfers_failed_mr(const struct cxib_qp *qp, const struct ib_send_wr *wr);
 
 /* sq_cancel.c */
 int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 consumed, u32 *resume);
 int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id);
 int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key);
+int cxib_sq_cancel_unchecked(struct cxib_qp *qp, u32 resume, u32 key);
 
 #endif

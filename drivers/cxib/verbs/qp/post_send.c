@@ -538,16 +538,21 @@ static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
+static int build_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	return cxib_qp_transfers_failed_mr(qp, wr) ? -EINVAL : cxib_build_send_wqe(qp, wr);
+}
+
 /* Posts nothing if the driver could not cancel the response of a transfer. */
 static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
 	int err = cxib_qp_is_manual(qp) ? 0 : cxib_qp_check_send_wrs(qp, wr);
 
-	if (!err)
-		return cxib_qp_post_send(qp, wr, bad);
+	if (!err && READ_ONCE(qp->state) >= IB_QPS_RTS)
+		return post(qp, wr, bad, build_pipelined);
 	*bad = wr;
-	return err;
+	return err ?: -EINVAL;
 }
 
 static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,

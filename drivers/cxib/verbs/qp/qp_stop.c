@@ -125,22 +125,27 @@ static int stop_find_resume(struct cxib_pipelining *pipelining, const struct hw_
 	return err;
 }
 
-/* Cancels the response of the transfer whose MR, with mkey @key, has the signature error. */
+/*
+ * Cancels the response of the transfer whose MR, with mkey @key, has the signature error, and what
+ * follows later transfers of the MR: the device does not check them.
+ */
 static int stop_cancel_response(struct cxib_pipelining *pipelining, u32 key)
 {
 	struct cxib_qp *qp = pipelining->qp;
-	int cancelled = 0;
+	int cancelled = 0, later = 0;
 
 	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
 		cancelled = cxib_sq_cancel_response(qp, pipelining->resume, key);
-		if (cancelled > 0)
-			pipelining->cancelled += cancelled;
+		if (cxib_sig_mkey_has_failed(to_ibdev(qp->ib.device), key))
+			later = cxib_sq_cancel_unchecked(qp, pipelining->resume, key);
+		if (cancelled >= 0 && later >= 0)
+			pipelining->cancelled += cancelled + later;
 	}
-	if (cancelled >= 0)
+	if (cancelled >= 0 && later >= 0)
 		return 0;
 	ibdev_err(qp->ib.device, "QP 0x%x: no response to cancel for failed mkey: 0x%x\n",
 		  qp->qpn, key);
-	return cancelled;
+	return -ENOENT;
 }
 
 static enum cxib_stop stop_fail(struct cxib_qp *qp)
@@ -156,6 +161,7 @@ static enum cxib_stop stop_fail_unknown(struct cxib_pipelining *pipelining)
 	ibdev_err(qp->ib.device,
 		  "QP 0x%x: stopped without known signature error: %u errors (%u of unknown MRs)\n",
 		  qp->qpn, READ_ONCE(pipelining->num_errors), READ_ONCE(pipelining->num_unknown));
+	cxib_distrust_sig_mrs(to_ibdev(qp->ib.device), cxib_send_cq(qp)->cqn, qp->qpn);
 	return stop_fail(qp);
 }
 

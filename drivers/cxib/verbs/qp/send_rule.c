@@ -18,6 +18,12 @@ struct send_rule {
 	bool is_signaled;
 };
 
+/* The immediate data of a WRITE, and a SEND, reach the remote ULP with the data. */
+static bool send_rule_is_transfer(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_RDMA_WRITE || wr->opcode == IB_WR_RDMA_READ;
+}
+
 static bool send_rule_has_integrity(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
@@ -53,6 +59,8 @@ static bool send_rule_accepts(struct send_rule *rule, const struct cxib_qp *qp,
 		return false;
 	if (!send_rule_has_integrity(qp, wr))
 		return true;
+	if (!send_rule_is_transfer(wr))
+		return false;
 	rule->is_signaled |= is_signaled;
 	rule->needs_response |= !is_signaled;
 	return true;
@@ -64,6 +72,7 @@ static bool send_rule_accepts(struct send_rule *rule, const struct cxib_qp *qp,
  * @wr: list of send WRs
  *
  * Return: 0; -EINVAL if the list contains
+ *	- a WR with an integrity MR that is neither an RDMA WRITE nor an RDMA READ,
  *	- an unsignaled transfer of an integrity MR without a signaled response with IB_SEND_FENCE
  *	  behind it, or with another signaled WR before that,
  *	- or a signaled transfer of an integrity MR with a WR with IB_SEND_FENCE behind it: the
@@ -79,3 +88,26 @@ int cxib_qp_check_send_wrs(const struct cxib_qp *qp, const struct ib_send_wr *wr
 	return rule.needs_response ? -EINVAL : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_check_send_wrs);
+
+/**
+ * cxib_qp_transfers_failed_mr() - whether a WR has an integrity MR with a signature error
+ * @qp: QP with signature pipelining; sq.lock is held, so that cxib_sq_cancel_response() finds the
+ *	WR if the error is noted later
+ * @wr: send WR; those before it are posted
+ *
+ * Context: any.
+ */
+bool cxib_qp_transfers_failed_mr(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	int i;
+
+	lockdep_assert_held(&qp->sq.lock);
+
+	if (wr->send_flags & IB_SEND_INLINE)
+		return false;
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length &&
+		    cxib_sig_mkey_has_failed(to_ibdev(qp->ib.device), wr->sg_list[i].lkey))
+			return true;
+	return false;
+}

@@ -183,6 +183,46 @@ static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
 	return fence == HW_FENCE_MODE_FENCE || fence == HW_FENCE_MODE_SMALL_AND_FENCE;
 }
 
+/* Cancels a WR unless it is cancelled already. Returns the number of those cancelled. */
+static int sq_cancel_once(struct cxib_qp *qp, u32 at)
+{
+	if (is_cancelled(entry_at(qp, at)))
+		return 0;
+	cancel_at(qp, at);
+	return 1;
+}
+
+/* The next WQE with a fence; false: none was posted. */
+static bool sq_find_response(const struct cxib_qp *qp, u32 transfer, u32 *response)
+{
+	const u32 end = qp->sq.prod_index;
+	u32 blocks, at = transfer;
+
+	do {
+		blocks = sq_blocks_at(qp, at, end);
+		at += blocks;
+		if (!blocks || at == end)
+			return false;
+	} while (!waits_for_reads(qp, at));
+	*response = at;
+	return true;
+}
+
+/*
+ * Cancels what tells the ULP, or the remote one, that the data are good: a signaled transfer, or the
+ * response of one that is not signaled.
+ */
+static int sq_cancel_success(struct cxib_qp *qp, u32 resume, u32 transfer)
+{
+	u32 at = transfer;
+
+	if (!cxib_sq_is_signaled(qp, transfer) && !sq_find_response(qp, transfer, &at))
+		return -ENOENT;
+	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) || changes_key(entry_at(qp, at)))
+		return -ENOENT;
+	return sq_cancel_once(qp, at);
+}
+
 /**
  * cxib_sq_cancel_response() - cancel the response of a transfer with a signature error
  * @qp: QP whose SQ the device has stopped; the SQ is locked
@@ -199,25 +239,46 @@ static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
  */
 int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key)
 {
-	const u32 end = qp->sq.prod_index;
-	u32 transfer, at, blocks;
+	u32 transfer;
 
 	lockdep_assert_held(&qp->sq.lock);
 
 	if (!find_transfer(qp, resume, key, &transfer) || cxib_sq_is_signaled(qp, transfer))
 		return 0;
-	at = transfer;
-	do {
-		blocks = sq_blocks_at(qp, at, end);
-		at += blocks;
-		if (!blocks || at == end)
-			return -ENOENT;
-	} while (!waits_for_reads(qp, at));
-	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) || changes_key(entry_at(qp, at)))
-		return -ENOENT;
-	if (is_cancelled(entry_at(qp, at)))
-		return 0;
-	cancel_at(qp, at);
-	return 1;
+	return sq_cancel_success(qp, resume, transfer);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_cancel_response);
+
+/**
+ * cxib_sq_cancel_unchecked() - cancel the responses of the transfers that the device will not check
+ * @qp: QP whose SQ the device has stopped; the SQ is locked
+ * @resume: index of the first WQE that the device has not started
+ * @key: mkey of an MR with a signature error, which was not registered again
+ *
+ * The device reports one error of a registration. Transfers of the MR that are signaled are
+ * cancelled themselves.
+ *
+ * Return: as cxib_sq_cancel_response().
+ */
+int cxib_sq_cancel_unchecked(struct cxib_qp *qp, u32 resume, u32 key)
+{
+	const u32 end = qp->sq.prod_index;
+	int cancelled = 0, err;
+	u32 at, blocks;
+
+	lockdep_assert_held(&qp->sq.lock);
+
+	for (at = resume; at != end; at += blocks) {
+		blocks = sq_blocks_at(qp, at, end);
+		if (!blocks)
+			return -ENOENT;
+		if (!transfers(qp, at, key))
+			continue;
+		err = sq_cancel_success(qp, resume, at);
+		if (err < 0)
+			return err;
+		cancelled += err;
+	}
+	return cancelled;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_cancel_unchecked);

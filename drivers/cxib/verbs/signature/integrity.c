@@ -389,6 +389,24 @@ static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_m
 	list_move_tail(&mr->failed_node, &pipelining->failed);
 }
 
+/* Returns false for a second error of one registration. */
+static bool record_error(struct cxib_sig_mr *mr, const struct hw_sig_err_cqe *entry)
+{
+	bool is_first;
+
+	spin_lock(&mr->lock);
+	is_first = !mr->has_failed;
+	if (is_first) {
+		decode_error(entry, &mr->sig_err);
+		mr->sig_err_exists = true;
+		mr->sigerr_count ^= 1;
+	}
+	mr->has_failed = true;
+	mr->is_unreliable |= !is_first;
+	spin_unlock(&mr->lock);
+	return is_first;
+}
+
 /**
  * cxib_note_signature_error() - record a signature error of an MR
  * @ibdev: RDMA device
@@ -396,7 +414,8 @@ static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_m
  * @entry: the CQE; copied out of the CQ
  *
  * Errors of MRs that were destroyed are ignored. With signature pipelining the error is counted,
- * and the MR is listed, if it is one of the PD of @qp.
+ * and the MR is listed, if it is one of the PD of @qp. The device reports one error of a
+ * registration: after a second one, the MR cannot be registered any more.
  *
  * Context: any.
  */
@@ -410,12 +429,10 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *q
 	/* The MR cannot be freed while this lock is held. */
 	xa_lock_irqsave(&ibdev->sig_mrs, flags);
 	mr = xa_load(&ibdev->sig_mrs, index);
-	if (mr) {
-		spin_lock(&mr->lock);
-		decode_error(entry, &mr->sig_err);
-		mr->sig_err_exists = true;
-		mr->sigerr_count ^= 1;
-		spin_unlock(&mr->lock);
+	if (mr && !record_error(mr, entry)) {
+		ibdev_err_ratelimited(&ibdev->ib, "mkey 0x%x: second signature error\n",
+				      hw_sig_err_cqe_get_mkey(entry));
+		mr = NULL;
 	}
 	/* The driver has noted and neutralised a CQE without mkey before. */
 	if (qp && qp->pipelining && index)
@@ -515,6 +532,63 @@ bool cxib_is_sig_mkey(struct cxib_ibdev *ibdev, u32 key)
 }
 
 /**
+ * cxib_sig_mkey_has_failed() - whether an mkey is one of an integrity MR with a signature error
+ * @ibdev: RDMA device
+ * @key: mkey
+ *
+ * Context: any.
+ * Return: true if an error was reported after the last registration. Then the device does not check
+ * other transfers of the MR.
+ */
+bool cxib_sig_mkey_has_failed(struct cxib_ibdev *ibdev, u32 key)
+{
+	const struct cxib_sig_mr *mr;
+	unsigned long flags;
+	bool has_failed;
+
+	/* The MR cannot be freed while this lock is held. */
+	xa_lock_irqsave(&ibdev->sig_mrs, flags);
+	mr = xa_load(&ibdev->sig_mrs, key >> KEY_INDEX_SHIFT);
+	has_failed = mr && READ_ONCE(mr->has_failed);
+	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
+	return has_failed;
+}
+
+/**
+ * cxib_distrust_sig_mrs() - refuse integrity MRs whose signature errors may be lost
+ * @ibdev: RDMA device
+ * @cqn: send CQ of the QPs
+ * @qpn: QP; 0: all QPs of the CQ
+ *
+ * An MR whose transfers may still be in progress has an unknown number of errors in the device.
+ *
+ * Context: any.
+ */
+void cxib_distrust_sig_mrs(struct cxib_ibdev *ibdev, u32 cqn, u32 qpn)
+{
+	struct cxib_sig_mr *mr;
+	unsigned long index, flags;
+	unsigned int count = 0;
+
+	xa_lock_irqsave(&ibdev->sig_mrs, flags);
+	xa_for_each(&ibdev->sig_mrs, index, mr) {
+		spin_lock(&mr->lock);
+		if (mr->is_unchecked && !mr->has_failed && mr->cqn == cqn &&
+		    (!qpn || mr->qpn == qpn)) {
+			mr->is_unreliable = true;
+			count++;
+		}
+		spin_unlock(&mr->lock);
+	}
+	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
+	if (count)
+		ibdev_err_ratelimited(&ibdev->ib,
+				      "CQ 0x%x: signature errors of %u MRs may be lost\n", cqn,
+				      count);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_distrust_sig_mrs);
+
+/**
  * cxib_clear_failed_mrs() - forget the signature errors of a QP
  * @pipelining: signature pipelining of a QP that is not resumed
  */
@@ -549,11 +623,13 @@ static void unlist_failed_mr(struct cxib_sig_mr *mr)
 	xa_unlock_irqrestore(mrs, flags);
 }
 
-static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
+static int take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 {
 	unsigned long flags;
+	bool is_unreliable;
 
 	spin_lock_irqsave(&mr->lock, flags);
+	is_unreliable = mr->is_unreliable;
 	if (mr->sig_err_exists) {
 		status->fail_status = IB_MR_CHECK_SIG_STATUS;
 		status->sig_err = mr->sig_err;
@@ -563,6 +639,7 @@ static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 	spin_unlock_irqrestore(&mr->lock, flags);
 	if (status->fail_status)
 		unlist_failed_mr(mr);
+	return is_unreliable && !status->fail_status ? -EIO : 0;
 }
 
 /**
@@ -574,7 +651,8 @@ static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
  * An error is reported once. Afterwards the MR can be registered again.
  *
  * Context: any.
- * Return: 0, or -EINVAL for other kinds of MRs and for unknown bits of @mask.
+ * Return: 0; -EINVAL for other kinds of MRs and for unknown bits of @mask; -EIO if an error may be
+ * lost: then the data must be regarded as bad, and the MR must be deregistered.
  */
 int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status)
 {
@@ -584,8 +662,6 @@ int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status
 		return -EINVAL;
 	}
 	status->fail_status = 0;
-	if (mask)
-		take_error(to_sig_mr(ib), status);
-	return 0;
+	return mask ? take_error(to_sig_mr(ib), status) : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_check_mr_status);

@@ -44,6 +44,12 @@ struct cxib_sig_range {
  *	only if the mkey has the expected number
  * @is_unchecked: the ULP has not checked the status after the last registration: a
  *	signature error may still be in a CQ
+ * @has_failed: an error was reported after the last registration: the device checks no other
+ *	transfer of the MR
+ * @is_unreliable: an error may have been lost, or was reported twice: @sigerr_count may be
+ *	wrong, so that the device would report no error after a registration
+ * @cqn: number of the send CQ of the QP of the last registration
+ * @qpn: number of this QP
  * @sig_err_exists: @sig_err was not reported yet
  * @sig_err: the last error
  * @failed_node: in the list of failed MRs of a QP with signature pipelining; protected by the
@@ -60,6 +66,10 @@ struct cxib_sig_mr {
 	spinlock_t lock; /* last error, its number */
 	u8 sigerr_count;
 	bool is_unchecked;
+	bool has_failed;
+	bool is_unreliable;
+	u32 cqn;
+	u32 qpn;
 	bool sig_err_exists;
 	struct ib_sig_err sig_err;
 	struct list_head failed_node;
@@ -84,6 +94,8 @@ struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_
 bool cxib_failures_are_known(struct cxib_pipelining *pipelining);
 int cxib_end_failures(struct cxib_pipelining *pipelining);
 bool cxib_is_sig_mkey(struct cxib_ibdev *ibdev, u32 key);
+bool cxib_sig_mkey_has_failed(struct cxib_ibdev *ibdev, u32 key);
+void cxib_distrust_sig_mrs(struct cxib_ibdev *ibdev, u32 cqn, u32 qpn);
 void cxib_clear_failed_mrs(struct cxib_pipelining *pipelining);
 
 /* bsf.c */

@@ -236,6 +236,16 @@ static int check_wr(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
 	return has_space(&qp->sq) ? 0 : -ENOMEM;
 }
 
+static void note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+
+	mr->is_unchecked = true;
+	mr->has_failed = false;
+	mr->cqn = cxib_send_cq(qp)->cqn;
+	mr->qpn = qp->qpn;
+}
+
 /**
  * cxib_build_sig_reg_wqes() - build the WQEs of IB_WR_REG_MR_INTEGRITY
  * @qp: QP with IB_QP_CREATE_INTEGRITY_EN; sq.lock is held
@@ -245,6 +255,7 @@ static int check_wr(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
  *	-EINVAL for an MR of another type, for access other than local write, remote
  *	read and remote write, for sig_attrs or metadata that cxib_fill_bsf() rejects,
  *	and if the ULP has not checked the status since the last registration,
+ *	-EIO if signature errors of the MR may be lost,
  *	-ENOMEM if the SQ is full.
  */
 int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
@@ -262,11 +273,14 @@ int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 		return err;
 	spin_lock(&mr->lock);
 	/* With a pending error the expected number is wrong: new errors would be lost. */
-	if (mr->is_unchecked)
+	if (mr->is_unreliable)
+		err = -EIO;
+	else if (mr->is_unchecked)
 		err = -EINVAL;
 	else
 		write_wqes(qp, mr, wr, &bsf);
-	mr->is_unchecked = true;
+	if (!err)
+		note_registration(qp, mr);
 	spin_unlock(&mr->lock);
 	return err;
 }
