@@ -44,6 +44,9 @@ union input {
 	struct hw_create_cq_in cq;
 	struct hw_create_qp_in qp;
 	struct hw_create_rmp_in rmp;
+	struct hw_create_dct_in dct;
+	struct hw_create_xrq_in xrq;
+	struct hw_arm_rq_in arm;
 	struct hw_modify_cq_in modify_cq;
 	struct hw_rst2init_qp_in transition;
 	u8 bytes[0x200];
@@ -468,6 +471,58 @@ static void devx_modify_cq_eqn_returns_eperm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 }
 
+static void devx_create_dct_returns_refs(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_DCT);
+	struct hw_dctc *context = hw_create_dct_in_dct_context_entry(&in->dct);
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs refs;
+
+	hw_dctc_set_pd(context, PDN);
+	hw_dctc_set_cqn(context, CQN);
+	hw_dctc_set_srqn_xrqn(context, SRQN);
+	KUNIT_EXPECT_EQ(test, 0, check_create(in, &object, &refs));
+	KUNIT_EXPECT_EQ(test, CXIB_DEVX_DCT, object.kind);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == PDN);
+	KUNIT_EXPECT_TRUE(test, refs.cq_count == 1 && refs.cqs[0] == CQN);
+	KUNIT_EXPECT_TRUE(test, refs.has_srq && refs.srq == SRQN);
+	hw_dctc_set_rlky(context, 1);
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create(in, &object, &refs));
+}
+
+static void devx_create_xrq_returns_refs(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_XRQ);
+	struct hw_xrqc *context = hw_create_xrq_in_xrq_context(&in->xrq);
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs refs;
+
+	hw_wq_set_pd(hw_xrqc_wq(context), PDN);
+	hw_xrqc_set_cqn(context, CQN);
+	KUNIT_EXPECT_EQ(test, 0, check_create(in, &object, &refs));
+	KUNIT_EXPECT_EQ(test, CXIB_DEVX_XRQ, object.kind);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == PDN);
+	KUNIT_EXPECT_TRUE(test, refs.cq_count == 1 && refs.cqs[0] == CQN);
+	KUNIT_EXPECT_TRUE(test, hw_wq_get_wq_umem_valid(hw_xrqc_wq(context)));
+	KUNIT_EXPECT_TRUE(test, hw_wq_get_dbr_umem_valid(hw_xrqc_wq(context)));
+	hw_xrqc_set_rlkey(context, 1);
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create(in, &object, &refs));
+}
+
+static void devx_arm_xrq_of_other_kind_returns_eperm(struct kunit *test)
+{
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_XRQ, .number = SRQN };
+	union input *in = command(test, HW_CMD_ARM_RQ);
+	struct cxib_devx_refs refs;
+
+	hw_arm_rq_in_set_srq_number(&in->arm, SRQN);
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
+	hw_arm_rq_in_set_op_mod(&in->arm, HW_ARM_RQ_OP_MOD_XRQ);
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
+	hw_arm_rq_in_set_srq_number(&in->arm, SRQN + 1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(devx_general_cmd_lists_queries),
 	KUNIT_CASE(devx_create_unlisted_returns_einval),
@@ -489,6 +544,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(devx_modify_qp_returns_refs),
 	KUNIT_CASE(devx_modify_qp_rights_return_eperm),
 	KUNIT_CASE(devx_modify_cq_eqn_returns_eperm),
+	KUNIT_CASE(devx_create_dct_returns_refs),
+	KUNIT_CASE(devx_create_xrq_returns_refs),
+	KUNIT_CASE(devx_arm_xrq_of_other_kind_returns_eperm),
 	{}
 };
 

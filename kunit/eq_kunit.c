@@ -41,6 +41,8 @@
  * @change: subtype of the last port event
  * @pages: page count of the last page request
  * @kind: queue type of the last queue event
+ * @events: events that observers saw
+ * @last_type: type of the last of them
  */
 struct fixture {
 	struct fake_hca *hca;
@@ -56,6 +58,8 @@ struct fixture {
 	enum hw_port_change_subtype change;
 	s32 pages;
 	enum hw_event_queue_type kind;
+	unsigned int events;
+	u32 last_type;
 };
 
 static void on_completion(void *context, u32 cqn)
@@ -103,10 +107,19 @@ static void on_cq_error(void *context, u32 cqn, u32 syndrome)
 	fixture->last = cqn;
 }
 
+static void on_event(void *context, const struct hw_eqe *entry)
+{
+	struct fixture *fixture = context;
+
+	fixture->events++;
+	fixture->last_type = hw_eqe_get_event_type(entry);
+}
+
 static const struct cxib_event_ops handlers = { .page_request = on_page_request };
 
 static const struct cxib_client_ops client_ops = {
 	.completion = on_completion,
+	.event = on_event,
 	.port_change = on_port_change,
 	.queue_event = on_queue_event,
 	.cq_error = on_cq_error,
@@ -323,6 +336,7 @@ static void eq_port_change_invalid_port_is_ignored(struct kunit *test)
 				 HW_PORT_CHANGE_SUBTYPE_ACTIVE, &data, sizeof(data));
 	}
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
+	KUNIT_EXPECT_EQ(test, fixture->events, 0);
 }
 
 static void eq_page_request_reports_function_and_count(struct kunit *test)
@@ -349,6 +363,8 @@ static void eq_qp_event_reports_type_and_number(struct kunit *test)
 	hw_qp_events_set_qpn_rqn_sqn(&data, QPN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_SRQ_LAST_WQE, 0, &data,
 			 sizeof(data));
+	KUNIT_EXPECT_EQ(test, 1, fixture->events);
+	KUNIT_EXPECT_EQ(test, HW_EVENT_TYPE_SRQ_LAST_WQE, fixture->last_type);
 	KUNIT_EXPECT_EQ(test, fixture->kind, HW_EVENT_QUEUE_TYPE_SQ);
 	KUNIT_EXPECT_EQ(test, fixture->last, QPN);
 }
@@ -361,6 +377,7 @@ static void eq_dct_drained_reports_dctn(struct kunit *test)
 	hw_dct_events_set_dct_number(&data, QPN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_DCT_DRAINED, 0, &data,
 			 sizeof(data));
+	KUNIT_EXPECT_EQ(test, HW_EVENT_TYPE_DCT_DRAINED, fixture->last_type);
 	KUNIT_EXPECT_EQ(test, fixture->kind, HW_EVENT_QUEUE_TYPE_DCT);
 	KUNIT_EXPECT_EQ(test, fixture->last, QPN);
 }
@@ -384,6 +401,7 @@ static void eq_cq_error_reports_cqn(struct kunit *test)
 	hw_cq_error_set_cqn(&data, CQN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_CQ_ERROR, 0, &data,
 			 sizeof(data));
+	KUNIT_EXPECT_EQ(test, HW_EVENT_TYPE_CQ_ERROR, fixture->last_type);
 	KUNIT_EXPECT_EQ(test, fixture->last, CQN);
 }
 

@@ -145,7 +145,14 @@ static void destroy_work_fn(struct work_struct *work)
 	complete(&fixture->destroyed);
 }
 
-static const struct cxib_client_ops client_ops = { .queue_event = cxib_queue_event };
+static void on_event(void *context, const struct hw_eqe *entry)
+{
+}
+
+static const struct cxib_client_ops client_ops = {
+	.queue_event = cxib_queue_event,
+	.event = on_event,
+};
 
 static int qp_events_init(struct kunit *test)
 {

@@ -68,6 +68,7 @@ static bool decode_port_change(struct cxib_event_sink *sink, const struct hw_eqe
 		return true;
 	}
 	dev_dbg(sink->dev, "port %u: %s\n", port, hw_port_change_subtype_name(subtype));
+	client->ops->event(client->context, entry);
 	client->ops->port_change(client->context, port, subtype);
 	return true;
 }
@@ -77,10 +78,12 @@ static bool decode_cq_error(struct cxib_event_sink *sink, const struct hw_eqe *e
 	const struct hw_cq_error *data = hw_eqe_get_event_data_cq_error(entry);
 	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (client)
-		client->ops->cq_error(client->context, hw_cq_error_get_cqn(data),
-				      hw_cq_error_get_syndrome(data));
-	return client;
+	if (!client)
+		return false;
+	client->ops->event(client->context, entry);
+	client->ops->cq_error(client->context, hw_cq_error_get_cqn(data),
+			      hw_cq_error_get_syndrome(data));
+	return true;
 }
 
 static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
@@ -88,11 +91,12 @@ static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe
 	const struct hw_qp_events *data = hw_eqe_get_event_data_qp_events(entry);
 	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (client)
-		client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
-					 hw_qp_events_get_type(data),
-					 hw_qp_events_get_qpn_rqn_sqn(data));
-	return client;
+	if (!client)
+		return false;
+	client->ops->event(client->context, entry);
+	client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
+				 hw_qp_events_get_type(data), hw_qp_events_get_qpn_rqn_sqn(data));
+	return true;
 }
 
 static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
@@ -100,11 +104,12 @@ static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *
 	const struct hw_dct_events *data = hw_eqe_get_event_data_dct_events(entry);
 	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (client)
-		client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
-					 HW_EVENT_QUEUE_TYPE_DCT,
-					 hw_dct_events_get_dct_number(data));
-	return client;
+	if (!client)
+		return false;
+	client->ops->event(client->context, entry);
+	client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
+				 HW_EVENT_QUEUE_TYPE_DCT, hw_dct_events_get_dct_number(data));
+	return true;
 }
 
 static bool decode_internal_error(struct cxib_event_sink *sink, const struct hw_eqe *entry)

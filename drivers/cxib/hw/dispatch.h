@@ -34,6 +34,8 @@ struct cxib_event_ops {
  *	Process context, like the handlers below.
  * @cq_error: CQ @cqn is in error
  * @queue_event: event of queue @number of kind @kind
+ * @event: an event of one of the three kinds above, as the device has written it, before its
+ *	handler is called
  * @page_fault: a transfer is suspended until PAGE_FAULT_RESUME
  * @fatal: the device is fatal, and DMA is off
  */
@@ -44,6 +46,7 @@ struct cxib_client_ops {
 	void (*cq_error)(void *context, u32 cqn, u32 syndrome);
 	void (*queue_event)(void *context, enum hw_event_type event,
 			    enum hw_event_queue_type kind, u32 number);
+	void (*event)(void *context, const struct hw_eqe *entry);
 	void (*page_fault)(void *context, const struct cxib_page_fault *fault);
 	void (*fatal)(void *context);
 };

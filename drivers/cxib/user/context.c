@@ -197,6 +197,7 @@ static void disassociate_ucontext(struct ib_ucontext *ib)
 static int start(struct cxib_ibdev *ibdev)
 {
 	unsigned int pages = ibdev->hw->caps.memic_bar_size >> PAGE_SHIFT;
+	int err;
 
 	if (cxib_bounces_dma(ibdev->hw->bus->dev))
 		dev_warn(ibdev->hw->bus->dev, "user contexts: disabled: DMA is bounced (swiotlb)\n");
@@ -204,6 +205,11 @@ static int start(struct cxib_ibdev *ibdev)
 	ibdev->memic_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
 	if (!ibdev->memic_pages)
 		return -ENOMEM;
+	err = cxib_devx_start(ibdev);
+	if (err) {
+		bitmap_free(ibdev->memic_pages);
+		return err;
+	}
 	cxib_clock_start(ibdev);
 	return 0;
 }
@@ -211,6 +217,7 @@ static int start(struct cxib_ibdev *ibdev)
 static void stop(struct cxib_ibdev *ibdev)
 {
 	cxib_clock_stop(ibdev);
+	cxib_devx_stop(ibdev);
 	bitmap_free(ibdev->memic_pages);
 	mutex_destroy(&ibdev->memic_lock);
 }
@@ -246,5 +253,7 @@ const struct cxib_user_interface cxib_user_interface = {
 	.stop = stop,
 	.unpin_record = cxib_unpin_record,
 	.free_dm = cxib_free_dm,
+	.completion = cxib_devx_completion,
+	.event = cxib_devx_event,
 };
 EXPORT_SYMBOL_IF_KUNIT(cxib_user_interface);

@@ -5,6 +5,9 @@
 
 #include "user/user.h"
 
+struct cxib_devx_target;
+struct hw_eqe;
+
 /* Header size of the shortest input and output. */
 #define CXIB_DEVX_MIN_SIZE		16
 
@@ -20,7 +23,15 @@ int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const vo
 extern const struct uapi_definition cxib_devx_definitions[];
 
 /* devx_object.c */
+struct cxib_devx_target *cxib_devx_target(struct ib_uobject *uobject);
 extern const struct uapi_definition cxib_devx_object_definitions[];
+
+/* devx_event_fd.c */
+int cxib_devx_start(struct cxib_ibdev *ibdev);
+void cxib_devx_stop(struct cxib_ibdev *ibdev);
+bool cxib_devx_completion(struct cxib_ibdev *ibdev, u32 cqn);
+void cxib_devx_event(struct cxib_ibdev *ibdev, const struct hw_eqe *entry);
+extern const struct uapi_definition cxib_devx_event_definitions[];
 
 /* devx_umem.c */
 extern const struct uapi_definition cxib_devx_umem_definitions[];

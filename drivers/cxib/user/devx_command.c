@@ -189,14 +189,45 @@ static int check_qp(void *in, struct cxib_devx_refs *refs)
 	return 0;
 }
 
-static int check_rmp(void *in, struct cxib_devx_refs *refs)
+static int check_dct(void *in, struct cxib_devx_refs *refs)
 {
-	struct hw_wq *queue = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
+	const struct hw_dctc *context = hw_create_dct_in_get_dct_context_entry(in);
 
+	if (hw_dctc_get_rlky(context))
+		return -EPERM;
+	*refs = (struct cxib_devx_refs){
+		.has_pd = true,
+		.pd = hw_dctc_get_pd(context),
+		.cq_count = 1,
+		.cqs = { hw_dctc_get_cqn(context) },
+		.has_srq = true,
+		.srq = hw_dctc_get_srqn_xrqn(context),
+	};
+	return 0;
+}
+
+static void check_wq(struct hw_wq *queue, struct cxib_devx_refs *refs)
+{
 	refs->has_pd = true;
 	refs->pd = hw_wq_get_pd(queue);
 	hw_wq_set_wq_umem_valid(queue, 1);
 	hw_wq_set_dbr_umem_valid(queue, 1);
+}
+
+static int check_rmp(void *in, struct cxib_devx_refs *refs)
+{
+	check_wq(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), refs);
+	return 0;
+}
+
+static int check_xrq(void *in, struct cxib_devx_refs *refs)
+{
+	struct hw_xrqc *context = hw_create_xrq_in_xrq_context(in);
+
+	if (hw_xrqc_get_rlkey(context))
+		return -EPERM;
+	check_wq(hw_xrqc_wq(context), refs);
+	refs->cqs[refs->cq_count++] = hw_xrqc_get_cqn(context);
 	return 0;
 }
 
@@ -247,9 +278,17 @@ static const struct kind kinds[] = {
 		HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, HW_CMD_QUERY_QP,
 		sizeof(struct hw_create_qp_in), NUMBER_WORD, check_qp,
 	},
+	[CXIB_DEVX_DCT] = {
+		HW_CMD_CREATE_DCT, HW_CMD_DESTROY_DCT, HW_CMD_QUERY_DCT,
+		sizeof(struct hw_create_dct_in), NUMBER_WORD, check_dct,
+	},
 	[CXIB_DEVX_RMP] = {
 		HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, HW_CMD_QUERY_RMP,
 		sizeof(struct hw_create_rmp_in), NUMBER_WORD, check_rmp,
+	},
+	[CXIB_DEVX_XRQ] = {
+		HW_CMD_CREATE_XRQ, HW_CMD_DESTROY_XRQ, HW_CMD_QUERY_XRQ,
+		sizeof(struct hw_create_xrq_in), NUMBER_WORD, check_xrq,
 	},
 	[CXIB_DEVX_GENERAL] = {
 		HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT,
@@ -399,6 +438,8 @@ void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out)
 		return hw_qpc_set_dbr_addr(hw_query_qp_out_qpc(out), 0);
 	case CXIB_DEVX_RMP:
 		return hw_wq_set_dbr_addr(hw_rmpc_wq(hw_query_rmp_out_rmp_context(out)), 0);
+	case CXIB_DEVX_XRQ:
+		return hw_wq_set_dbr_addr(hw_xrqc_wq(hw_query_xrq_out_xrq_context(out)), 0);
 	default:
 		break;
 	}
@@ -483,6 +524,14 @@ static int check_rmp_modify(const struct cxib_devx_obj_id *object, void *in, siz
 	return object->from_verbs ? -EPERM : check_rmp(in, refs);
 }
 
+/* ARM_RQ arms the limit event of SRQs of several kinds, whose numbers must not be confused. */
+static int check_xrq_modify(const void *in)
+{
+	if (opcode_of(in) != HW_CMD_ARM_RQ)
+		return -EINVAL;
+	return hw_arm_rq_in_get_op_mod(in) == HW_ARM_RQ_OP_MOD_XRQ ? 0 : -EPERM;
+}
+
 /**
  * cxib_devx_check_modify() - checks a modify command of user space
  * @object: object of the user context
@@ -508,6 +557,10 @@ int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size
 		return check_qp_modify(object, in, length, refs);
 	case CXIB_DEVX_RMP:
 		return check_rmp_modify(object, in, length, refs);
+	case CXIB_DEVX_DCT:
+		return opcode_of(in) == HW_CMD_ARM_DCT ? 0 : -EINVAL;
+	case CXIB_DEVX_XRQ:
+		return check_xrq_modify(in);
 	case CXIB_DEVX_GENERAL:
 		return opcode_of(in) == HW_CMD_MODIFY_GENERAL_OBJECT ? 0 : -EINVAL;
 	default:

@@ -22,7 +22,9 @@ struct hw_general_obj_in_cmd_hdr;
  * @CXIB_DEVX_PSV: PSVs
  * @CXIB_DEVX_CQ: CQs
  * @CXIB_DEVX_QP: QPs
+ * @CXIB_DEVX_DCT: DCTs
  * @CXIB_DEVX_RMP: RMPs (basic SRQs of verbs)
+ * @CXIB_DEVX_XRQ: XRQs (SRQs with tag matching)
  * @CXIB_DEVX_GENERAL: general objects, of several types
  * @CXIB_DEVX_KINDS: number of kinds
  */
@@ -31,7 +33,9 @@ enum cxib_devx_kind {
 	CXIB_DEVX_PSV,
 	CXIB_DEVX_CQ,
 	CXIB_DEVX_QP,
+	CXIB_DEVX_DCT,
 	CXIB_DEVX_RMP,
+	CXIB_DEVX_XRQ,
 	CXIB_DEVX_GENERAL,
 	CXIB_DEVX_KINDS,
 };
@@ -62,7 +66,7 @@ struct cxib_devx_obj_id {
  * @cq_count: number of valid @cqs
  * @cqs: CQNs
  * @has_srq: @srq is valid
- * @srq: RMPN
+ * @srq: RMPN or XRQN
  * @net_raw: the caller needs CAP_NET_RAW
  */
 struct cxib_devx_refs {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DEVX: objects that user space creates by commands. */
 #include <linux/capability.h>
+#include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -9,9 +11,12 @@
 
 #include "hw/command_interface.h"
 #include "hw/commands_objects.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/dct.h"
 #include "hw/names.h"
 #include "user/devx.h"
 #include "user/devx_command.h"
+#include "user/devx_event.h"
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
@@ -22,17 +27,32 @@
 /* Bits of an object number, except those of general objects. */
 #define NUMBER_BITS	24
 
+/* Timeout of draining a DCT; period of the check for a fatal device. */
+#define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
+#define DRAIN_RECHECK	msecs_to_jiffies(100)
+
 /**
  * struct cxib_devx_object - an object created by a command of user space
  * @context: user context
  * @identity: kind and number
  * @uar: UAR that it uses; NULL if none. A reference is held.
+ * @target: subscriptions to its events
+ * @is_draining: the drain of a DCT has begun
+ * @drained: completed by the event that it has ended
  */
 struct cxib_devx_object {
 	struct cxib_ucontext *context;
 	struct cxib_devx_obj_id identity;
 	struct rdma_user_mmap_entry *uar;
+	struct cxib_devx_target target;
+	bool is_draining;
+	struct completion drained;
 };
+
+static struct cxib_devx_events *devx_events_of(const struct cxib_devx_object *object)
+{
+	return to_ibdev(object->context->ib.device)->devx_events;
+}
 
 static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 {
@@ -79,7 +99,8 @@ static bool has_srq(struct cxib_ucontext *context, u32 number)
 	is_own = srq && srq->ib.srq_type == IB_SRQT_BASIC &&
 		 to_pd(srq->ib.pd)->uid == context->uid;
 	xa_unlock_irq(&ibdev->srqs);
-	return is_own || has_devx_object(context, CXIB_DEVX_RMP, number);
+	return is_own || has_devx_object(context, CXIB_DEVX_RMP, number) ||
+	       has_devx_object(context, CXIB_DEVX_XRQ, number);
 }
 
 static int not_owned(const struct cxib_ucontext *context, const char *name, u32 number)
@@ -154,12 +175,24 @@ static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, vo
 	return object;
 }
 
+static bool devx_can_be_referred_to(const struct cxib_devx_object *object)
+{
+	switch (object->identity.kind) {
+	case CXIB_DEVX_CQ:
+	case CXIB_DEVX_RMP:
+	case CXIB_DEVX_XRQ:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Commands can refer to the object from now on. */
 static int publish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
 
-	if (identity->kind != CXIB_DEVX_CQ && identity->kind != CXIB_DEVX_RMP)
+	if (!devx_can_be_referred_to(object))
 		return 0;
 	return xa_err(xa_store(&object->context->devx_objects,
 			       index_of(identity->kind, identity->number), object, GFP_KERNEL));
@@ -169,23 +202,66 @@ static void unpublish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
 
-	if (identity->kind == CXIB_DEVX_CQ || identity->kind == CXIB_DEVX_RMP)
+	if (devx_can_be_referred_to(object))
 		xa_erase(&object->context->devx_objects,
 			 index_of(identity->kind, identity->number));
+}
+
+static int devx_await_drained(struct cxib_devx_object *object)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
+	const unsigned long end = jiffies + DRAIN_LIMIT;
+
+	while (!wait_for_completion_timeout(&object->drained, DRAIN_RECHECK)) {
+		if (cxib_command_queue_is_fatal(commands_of(ibdev)))
+			return -EIO;
+		if (time_after(jiffies, end)) {
+			ibdev_err(&ibdev->ib, "DCT 0x%x: drain timed out\n",
+				  object->identity.number);
+			return -ETIMEDOUT;
+		}
+	}
+	return 0;
+}
+
+/* Only a DCT without connections can be destroyed. */
+static int devx_drain(struct cxib_devx_object *object)
+{
+	struct cxib_ucontext *context = object->context;
+	int err = 0;
+
+	if (object->identity.kind != CXIB_DEVX_DCT)
+		return 0;
+	if (!object->is_draining)
+		err = cxib_cmd_drain_dct(commands_of(to_ibdev(context->ib.device)), context->uid,
+					 object->identity.number);
+	if (err)
+		return err;
+	object->is_draining = true;
+	return devx_await_drained(object);
 }
 
 static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy *destroy)
 {
 	struct hw_general_obj_in_cmd_hdr in;
 	struct hw_general_obj_out_cmd_hdr out;
+	int err;
 
 	cxib_devx_build_destroy(&object->identity, &in);
 	hw_general_obj_in_cmd_hdr_set_uid(&in, object->context->uid);
 	*destroy = (struct cxib_destroy){ .in_length = sizeof(in), .out_length = sizeof(out) };
 	memcpy(destroy->in, &in, sizeof(in));
-	return cxib_leftovers_check(to_ibdev(object->context->ib.device), &object->context->ib,
-				    destroy) ?:
-	       cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
+	if (object->identity.kind == CXIB_DEVX_DCT)
+		destroy->before = HW_CMD_DRAIN_DCT;
+	err = cxib_leftovers_check(to_ibdev(object->context->ib.device), &object->context->ib,
+				   destroy) ?:
+	      devx_drain(object);
+	if (err)
+		return err;
+	destroy->before = 0;
+	/* The device may give the number to another user context from now on. */
+	cxib_devx_target_detach(devx_events_of(object), &object->target);
+	return cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
 }
 
 static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
@@ -204,7 +280,17 @@ static void discard(struct cxib_devx_object *object)
 	struct cxib_destroy destroy;
 	int err = execute_destroy(object, &destroy);
 
+	cxib_devx_target_detach(devx_events_of(object), &object->target);
 	cxib_discard_object(to_ibdev(context->device), context, &destroy, NULL, err);
+}
+
+static int devx_begin_events(struct cxib_devx_object *object)
+{
+	cxib_devx_target_init(&object->target, &object->identity);
+	init_completion(&object->drained);
+	if (object->identity.kind == CXIB_DEVX_DCT)
+		object->target.drained = &object->drained;
+	return cxib_devx_target_attach(devx_events_of(object), &object->target);
 }
 
 static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
@@ -216,7 +302,9 @@ static int create_in_device(struct cxib_devx_object *object, void *in, size_t in
 	if (err)
 		return err;
 	cxib_devx_get_obj_id(out, out_length, &object->identity);
-	err = publish(object);
+	err = devx_begin_events(object);
+	if (!err)
+		err = publish(object);
 	if (err)
 		discard(object);
 	return err;
@@ -256,6 +344,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				  err);
 }
 
+/* The destroy command may not have been executed: then events still arrive. */
+static void devx_resume_events(struct cxib_devx_object *object)
+{
+	if (object->target.has_events && RB_EMPTY_NODE(&object->target.node))
+		cxib_devx_target_resume(devx_events_of(object), &object->target);
+}
+
 /* Fails while other objects refer to it, unless the user context ends. */
 static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			  struct uverbs_attr_bundle *attrs)
@@ -265,9 +360,13 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
 
 	guard(rwsem_write)(&object->context->references);
 	err = destroy_in_device(object, &attrs->driver_udata);
-	if (err)
+	if (err) {
+		devx_resume_events(object);
 		return err;
+	}
 	unpublish(object);
+	cxib_devx_target_detach(devx_events_of(object), &object->target);
+	cxib_devx_target_end(devx_events_of(object), &object->target);
 	free_object(object);
 	return 0;
 }
@@ -341,6 +440,17 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	err = cxib_devx_exec(context, in, in_length, out, out_length);
 	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length,
 				  err);
+}
+
+/**
+ * cxib_devx_target() - returns the subscriptions of an object
+ * @uobject: %MLX5_IB_OBJECT_DEVX_OBJ, locked
+ */
+struct cxib_devx_target *cxib_devx_target(struct ib_uobject *uobject)
+{
+	struct cxib_devx_object *object = uobject->object;
+
+	return &object->target;
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)

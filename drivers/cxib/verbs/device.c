@@ -139,8 +139,16 @@ static void on_fatal(void *context)
 	cxib_flush_later(ibdev);
 }
 
+static void on_event(void *context, const struct hw_eqe *entry)
+{
+	struct cxib_ibdev *ibdev = context;
+
+	ibdev->user->event(ibdev, entry);
+}
+
 static const struct cxib_client_ops client_ops = {
 	.completion = cxib_completion_event,
+	.event = on_event,
 	.cq_error = cxib_cq_error_event,
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,

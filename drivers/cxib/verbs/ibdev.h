@@ -16,10 +16,12 @@
 
 struct cxib_clock;
 struct cxib_cq;
+struct cxib_devx_events;
 struct cxib_poll_device;
 struct cxib_poll_interface;
 struct cxib_poll_policy;
 struct cxib_user_interface;
+struct hw_eqe;
 struct sk_buff;
 
 #define CXIB_PORTS_MAX		2
@@ -68,6 +70,7 @@ enum cxib_write_combining {
  * @umr: UMR QP
  * @odp: ODP
  * @clock: clock info page for user space; NULL: none
+ * @devx_events: events that user space has subscribed to; NULL: none
  * @wc_lock: protects @wc_state; held during the test
  * @wc_state: whether WQEs can be written into BlueFlame registers
  * @memic_lock: protects @memic_pages
@@ -103,6 +106,7 @@ struct cxib_ibdev {
 	struct cxib_umr umr;
 	struct cxib_odp odp;
 	struct cxib_clock *clock;
+	struct cxib_devx_events *devx_events;
 	struct mutex wc_lock; /* wc_state */
 	enum cxib_write_combining wc_state;
 	struct mutex memic_lock; /* memic_pages */
@@ -155,6 +159,9 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
  * @stop: called after the last user context is closed
  * @unpin_record: releases a reference to a page with doorbell records
  * @free_dm: frees MEMIC that the device does not have any more
+ * @completion: takes the completion event of a CQ that verbs have not created. Returns false if
+ *	it is no CQ of user space. Interrupt context.
+ * @event: called for each event of an object or a port. Process context.
  */
 struct cxib_user_interface {
 	const struct ib_device_ops *ops;
@@ -164,6 +171,8 @@ struct cxib_user_interface {
 	void (*stop)(struct cxib_ibdev *ibdev);
 	void (*unpin_record)(struct cxib_dbr_page *page);
 	void (*free_dm)(struct cxib_dm *memory);
+	bool (*completion)(struct cxib_ibdev *ibdev, u32 cqn);
+	void (*event)(struct cxib_ibdev *ibdev, const struct hw_eqe *entry);
 };
 
 /**

@@ -7,9 +7,11 @@ import pathlib
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from typing import IO
 
+import rdma
 from control import control
 
 PROGRAMS = pathlib.Path("/repo/build/cases")
@@ -133,6 +135,116 @@ class XrcRegistrations(Programs):
 
     def test_mismatched_unregistration_keeps_registration(self) -> None:
         self.check("xrc_registration", "mismatches")
+
+
+def active_ports() -> set[rdma.Port]:
+    """Empty while a device is being registered."""
+    with contextlib.suppress(OSError):
+        ports = [rdma.Port(path.parts[-3], int(path.name)) for path in rdma.CLASS.glob("*/ports/*")]
+        return {port for port in ports if port.state == "ACTIVE"}
+    return set()
+
+
+class DevxPrograms(Programs):
+    """Events of DEVX through file descriptors."""
+
+    def started(self, name: str) -> "subprocess.Popen[str]":
+        """A program that waits for what the test does."""
+        program = subprocess.Popen([PROGRAMS / "devx_events", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        return program
+
+    def check_ended(self, program: "subprocess.Popen[str]") -> None:
+        said = program.stdout.read()
+        self.assertEqual(program.wait(PATIENCE), 0, said)
+
+    def check_survives_removal(self, name: str, seconds: float) -> None:
+        ports = active_ports()
+        program = self.started(name)
+        time.sleep(seconds)
+        link = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
+        driver = (link / "driver").resolve()
+        (driver / "unbind").write_text(link.name)
+        try:
+            self.check_ended(program)
+        finally:
+            (driver / "bind").write_text(link.name)
+            rdma.until(lambda: active_ports() >= ports, "the ports are active again")
+
+
+class DevxEvents(DevxPrograms):
+    """What programs rightly do; run by the kernel's own driver, too."""
+
+    def test_event_reaches_subscriber_of_object_only(self) -> None:
+        self.check("devx_events", "objects")
+
+    def test_events_without_data_read_once(self) -> None:
+        self.check("devx_events", "omitted")
+
+    def test_completion_event_reaches_file_and_eventfd(self) -> None:
+        self.check("devx_events", "completions")
+
+    def test_dct_drained_and_destroyed(self) -> None:
+        self.check("devx_events", "targets")
+
+    def test_wrong_subscription_refused(self) -> None:
+        self.check("devx_events", "wrong")
+
+    def test_unread_events_bounded(self) -> None:
+        self.check("devx_events", "flood")
+
+    def test_foreign_object_refused(self) -> None:
+        self.check("devx_events", "foreign")
+
+    def test_many_subscriptions_bounded(self) -> None:
+        self.check("devx_events", "many")
+
+    def test_access_error_reaches_subscriber(self) -> None:
+        self.check("devx_events", "access")
+
+    def test_children_share_files(self) -> None:
+        self.check("devx_events", "forks")
+
+    def test_files_and_objects_come_and_go_under_events(self) -> None:
+        self.check("devx_events", "storm")
+
+    def test_port_event_reaches_subscriber(self) -> None:
+        program = self.started("ports")
+        control("link", "down")
+        self.addCleanup(control, "link", "up")
+        self.check_ended(program)
+
+    def test_program_killed_under_events_leaves_nothing(self) -> None:
+        for seconds in (0.5, 1, 2):
+            with self.subTest(seconds=seconds):
+                program = self.started("storm")
+                time.sleep(seconds)
+                program.kill()
+                program.wait(PATIENCE)
+        self.check("devx_events", "objects")
+
+    def test_killed_reader_leaves_nothing(self) -> None:
+        program = self.started("sleepers")
+        program.kill()
+        program.wait(PATIENCE)
+        self.check("devx_events", "objects")
+
+    def test_z_removal_of_device_wakes_readers(self) -> None:
+        self.check_survives_removal("sleepers", 0)
+
+
+class DevxMisuse(DevxPrograms):
+    """The strict checker would tell what these do."""
+
+    def test_events_of_object_that_was_not_destroyed_come(self) -> None:
+        """mlx5_ib delivers none after an attempt to destroy a CQ."""
+        self.check("devx_events", "kept")
+
+    def test_z_removal_of_device_under_events(self) -> None:
+        """Doorbells are rung until the program sees that the objects are gone."""
+        self.check_survives_removal("storm", 2)
 
 
 class LargeRegions(Programs):

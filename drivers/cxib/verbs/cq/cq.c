@@ -414,7 +414,8 @@ void cxib_completion_event(void *context, u32 cqn)
 	struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
 
 	if (!cq) {
-		drop_unknown(ibdev, cqn);
+		if (!ibdev->user || !ibdev->user->completion(ibdev, cqn))
+			drop_unknown(ibdev, cqn);
 		return;
 	}
 	if (take_event(ibdev, cq))
