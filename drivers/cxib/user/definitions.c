@@ -19,6 +19,7 @@ const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN(cxib_devx_definitions),
 	UAPI_DEF_CHAIN(cxib_devx_object_definitions),
 	UAPI_DEF_CHAIN(cxib_devx_event_definitions),
+	UAPI_DEF_CHAIN(cxib_devx_output_definitions),
 	UAPI_DEF_CHAIN(cxib_devx_umem_definitions),
 	UAPI_DEF_CHAIN(cxib_dm_definitions),
 	UAPI_DEF_CHAIN(cxib_query_definitions),

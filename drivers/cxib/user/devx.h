@@ -24,6 +24,8 @@ extern const struct uapi_definition cxib_devx_definitions[];
 
 /* devx_object.c */
 struct cxib_devx_target *cxib_devx_target(struct ib_uobject *uobject);
+int cxib_devx_query(struct cxib_ucontext *context, struct ib_uobject *uobject, void *in,
+		    size_t in_length, void *out, size_t out_length);
 extern const struct uapi_definition cxib_devx_object_definitions[];
 
 /* devx_event_fd.c */
@@ -32,6 +34,9 @@ void cxib_devx_stop(struct cxib_ibdev *ibdev);
 bool cxib_devx_completion(struct cxib_ibdev *ibdev, u32 cqn);
 void cxib_devx_event(struct cxib_ibdev *ibdev, const struct hw_eqe *entry);
 extern const struct uapi_definition cxib_devx_event_definitions[];
+
+/* devx_output_fd.c */
+extern const struct uapi_definition cxib_devx_output_definitions[];
 
 /* devx_umem.c */
 extern const struct uapi_definition cxib_devx_umem_definitions[];

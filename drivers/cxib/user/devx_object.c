@@ -443,6 +443,35 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 }
 
 /**
+ * cxib_devx_query() - executes a query command of user space
+ * @context: user context
+ * @uobject: object of verbs or of DEVX, locked for reading
+ * @in: input of the command, at least %CXIB_DEVX_MIN_SIZE bytes
+ * @in_length: length of @in, bytes
+ * @out: output: zeros, and at least %CXIB_DEVX_QUERY_MAX bytes
+ * @out_length: output length that user space has requested, bytes
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_devx_exec(); -EINVAL when the command is no query of the object.
+ */
+int cxib_devx_query(struct cxib_ucontext *context, struct ib_uobject *uobject, void *in,
+		    size_t in_length, void *out, size_t out_length)
+{
+	struct cxib_devx_obj_id identity;
+	int err;
+
+	err = identify(uobject, &identity);
+	if (!err)
+		err = cxib_devx_check_query(&identity, in);
+	if (err)
+		return reject(context, in, err);
+	err = cxib_devx_exec(context, in, in_length, out,
+			     cxib_devx_query_outlen(&identity, out_length));
+	cxib_devx_hide_addresses(&identity, out);
+	return err;
+}
+
+/**
  * cxib_devx_target() - returns the subscriptions of an object
  * @uobject: %MLX5_IB_OBJECT_DEVX_OBJ, locked
  */
@@ -461,23 +490,15 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
 	struct cxib_ucontext *context = cxib_devx_context(attrs);
-	struct cxib_devx_obj_id identity;
 	void *out;
 	int err;
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	err = identify(uobject, &identity);
-	if (!err)
-		err = cxib_devx_check_query(&identity, in);
-	if (err)
-		return reject(context, in, err);
 	out = uverbs_zalloc(attrs, max(out_length, CXIB_DEVX_QUERY_MAX));
 	if (IS_ERR(out))
 		return PTR_ERR(out);
-	err = cxib_devx_exec(context, in, in_length, out,
-			     cxib_devx_query_outlen(&identity, out_length));
-	cxib_devx_hide_addresses(&identity, out);
+	err = cxib_devx_query(context, uobject, in, in_length, out, out_length);
 	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
 }
 

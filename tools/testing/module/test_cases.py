@@ -146,7 +146,7 @@ def active_ports() -> set[rdma.Port]:
 
 
 class DevxPrograms(Programs):
-    """Events of DEVX through file descriptors."""
+    """Events and outputs of DEVX through file descriptors."""
 
     def started(self, name: str) -> "subprocess.Popen[str]":
         """A program that waits for what the test does."""
@@ -200,6 +200,9 @@ class DevxEvents(DevxPrograms):
 
     def test_many_subscriptions_bounded(self) -> None:
         self.check("devx_events", "many")
+
+    def test_outputs_of_queries_read(self) -> None:
+        self.check("devx_events", "queries")
 
     def test_access_error_reaches_subscriber(self) -> None:
         self.check("devx_events", "access")

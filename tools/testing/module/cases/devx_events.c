@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events of DEVX through file descriptors, as mlx5dv_devx_subscribe_devx_event(3) and its neighbours describe
+ * Events and outputs of DEVX through file descriptors, as mlx5dv_devx_subscribe_devx_event(3) and its neighbours describe
  * them. Offsets are those of the device's interface.
  *
  *   devx_events CASE      one of the list at the end
@@ -12,6 +12,7 @@
 
 #define CREATE_CQ	0x400
 #define CREATE_QP	0x500
+#define QUERY_QP	0x50b
 #define RST2INIT_QP	0x502
 #define INIT2RTR_QP	0x503
 #define RTR2RTS_QP	0x504
@@ -671,6 +672,44 @@ static void many_subscriptions(void)
 	pass("%d subscriptions", taken);
 }
 
+static void queries(void)
+{
+	struct end_of_queue end = {};
+	struct queue_pair qp;
+	struct mlx5dv_devx_cmd_comp *file;
+	struct { uint64_t id; uint32_t out[68]; } answer;
+	uint32_t in[4] = {};
+	int i;
+
+	open_end(&end, 0);
+	qp = create_qp(&end);
+	file = NEED(mlx5dv_devx_create_cmd_comp(end.context));
+	put(in, 0, QUERY_QP << 16);
+	put(in, 2, qp.number);
+	for (i = 0; i < 3; i++)
+		MUST(mlx5dv_devx_obj_query_async(qp.object, in, sizeof(in), sizeof(answer.out), 1000 + i, file));
+	for (i = 0; i < 3; i++) {
+		MUST(mlx5dv_devx_get_async_cmd_comp(file, (void *)&answer, sizeof(answer)));
+		if (answer.id < 1000 || answer.id > 1002 || answer.out[0] || (get(answer.out, 7) & 0xffffff) != end.pdn)
+			fail("output of %lu: 0x%x, PD 0x%x, not 0x%x", answer.id, answer.out[0], get(answer.out, 7), end.pdn);
+	}
+	in[2] = 0;
+	put(in, 2, qp.number + 1);
+	expect_error(mlx5dv_devx_obj_query_async(qp.object, in, sizeof(in), sizeof(answer.out), 1, file), EINVAL, "another QP");
+	set_nonblocking(file->fd);
+	if (is_readable(file->fd, 300) || read(file->fd, &answer, sizeof(answer)) != -1 || errno != EAGAIN)
+		fail("a refused query has an output");
+	in[2] = 0;
+	put(in, 2, qp.number);
+	for (i = 0; i < 20000; i++)
+		if (mlx5dv_devx_obj_query_async(qp.object, in, sizeof(in), 60000, i, file))
+			break;
+	if (!i || i == 20000 || errno != EAGAIN)
+		fail("%d unread outputs of 60000 bytes: %s", i, strerror(errno));
+	mlx5dv_devx_destroy_cmd_comp(file);
+	pass("outputs of queries, %d unread ones", i);
+}
+
 struct sleeper {
 	int fd;
 	const char *name;
@@ -692,26 +731,29 @@ static void sleeping_readers(void)
 	struct end_of_queue end = {};
 	struct queue_pair qp;
 	struct mlx5dv_devx_event_channel *channels[2];
-	struct sleeper sleepers[2];
+	struct mlx5dv_devx_cmd_comp *file;
+	struct sleeper sleepers[3];
 	struct pollfd poll_fd = { .events = POLLIN | POLLRDHUP };
-	pthread_t threads[2];
+	pthread_t threads[3];
 	int i;
 
 	open_end(&end, 0);
 	qp = create_qp(&end);
+	file = NEED(mlx5dv_devx_create_cmd_comp(end.context));
 	for (i = 0; i < 2; i++) {
 		channels[i] = open_channel(&end, i);
 		MUST(subscribe(channels[i], qp.object, EVENT_LAST_WQE, 1));
 		sleepers[i] = (struct sleeper){ channels[i]->fd, i ? "omitting" : "with data" };
 	}
-	for (i = 0; i < 2; i++)
+	sleepers[2] = (struct sleeper){ file->fd, "outputs" };
+	for (i = 0; i < 3; i++)
 		MUST(pthread_create(&threads[i], NULL, sleep_in_read, &sleepers[i]));
 	usleep(100000);
 	printf("ready\n");
 	fflush(stdout);
 	poll_fd.fd = channels[0]->fd;
 	MUST(poll(&poll_fd, 1, -1) != 1);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 3; i++)
 		MUST(pthread_join(threads[i], NULL));
 	if ((poll_fd.revents & (POLLIN | POLLRDHUP)) != (POLLIN | POLLRDHUP))
 		fail("poll: 0x%x", poll_fd.revents);
@@ -1010,6 +1052,7 @@ static const struct {
 	{ "flood", flood },
 	{ "foreign", foreign_objects },
 	{ "many", many_subscriptions },
+	{ "queries", queries },
 	{ "sleepers", sleeping_readers },
 	{ "access", access_errors },
 	{ "kept", kept_objects },
