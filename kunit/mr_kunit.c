@@ -7,7 +7,9 @@
 #include <linux/mman.h>
 #include <linux/pci.h>
 #include <linux/scatterlist.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <rdma/ib_umem.h>
 
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
@@ -1036,6 +1038,26 @@ static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
 }
 
+/*
+ * Another thread may be reregistering the MR: restrack must not look into its umem, which has been
+ * freed perhaps.
+ */
+static void fill_stat_mr_entry_pinned_ignores_umem(struct kunit *test)
+{
+	struct ib_umem freed = { .is_odp = 1 };
+	struct ib_mr *ib = reg_user_page(test);
+	struct sk_buff *message = alloc_skb(SZ_1K, GFP_KERNEL);
+	struct ib_umem *umem = to_mr(ib)->umem;
+
+	KUNIT_ASSERT_NOT_NULL(test, message);
+	to_mr(ib)->umem = &freed;
+	KUNIT_EXPECT_EQ(test, 0, cxib_fill_stat_mr_entry(message, ib));
+	KUNIT_EXPECT_EQ(test, 0, message->len);
+	to_mr(ib)->umem = umem;
+	kfree_skb(message);
+	dereg_mr(test, ib);
+}
+
 static struct ib_mw make_mw(struct fixture *fixture, enum ib_mw_type type)
 {
 	fixture->fake->hw.caps.imaicl = 1;
@@ -1145,6 +1167,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rereg_user_mr_again_keeps_page_until_last),
 	KUNIT_CASE(rereg_user_mr_refused_keeps_old_mr),
 	KUNIT_CASE(rereg_user_mr_timeout_keeps_page_until_dma_off),
+	KUNIT_CASE(fill_stat_mr_entry_pinned_ignores_umem),
 	KUNIT_CASE(alloc_mw_creates_free_klm_mkey),
 	KUNIT_CASE(alloc_mw_without_capability_returns_eopnotsupp),
 	KUNIT_CASE(alloc_mw_refused_returns_error),

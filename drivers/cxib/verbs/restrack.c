@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Driver attributes of 'rdma resource show -dd'. */
+#include <kunit/visibility.h>
 #include <net/netlink.h>
-#include <rdma/ib_umem.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
@@ -74,21 +74,28 @@ static int put_handles(struct sk_buff *message, struct ib_qp *ib)
 	return put(message, details, ARRAY_SIZE(details));
 }
 
-static int put_pipelining(struct sk_buff *message, const struct cxib_pipelining *pipelining)
+static int put_stops(struct sk_buff *message, const struct cxib_pipelining *pipelining)
 {
 	const struct detail details[] = {
-		{ "signature_stops", pipelining ? READ_ONCE(pipelining->stops) : 0 },
-		{ "signature_cancelled", pipelining ? READ_ONCE(pipelining->cancelled) : 0 },
-		{ "signature_spurious_events", pipelining ? READ_ONCE(pipelining->spurious) : 0 },
+		{ "signature_stops", pipelining->stops },
+		{ "signature_cancelled", READ_ONCE(pipelining->cancelled) },
+		{ "signature_spurious_events", pipelining->spurious },
 	};
 
-	return pipelining ? put(message, details, ARRAY_SIZE(details)) : 0;
+	return put(message, details, ARRAY_SIZE(details));
+}
+
+/* Older kernels list a QP while it is destroyed: its mutex protects the pointer. */
+static int put_pipelining(struct sk_buff *message, struct cxib_qp *qp)
+{
+	guard(mutex)(&qp->mutex);
+	return qp->pipelining ? put_stops(message, qp->pipelining) : 0;
 }
 
 int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
-	const struct cxib_qp *qp = to_qp(ib);
+	struct cxib_qp *qp = to_qp(ib);
 	const struct detail details[] = {
 		{ "number", qp->qpn },
 		{ "send_blocks", qp->has_sq ? BIT(qp->sq.log_size) : 0 },
@@ -105,17 +112,16 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 	err = put(message, details, ARRAY_SIZE(details));
 	if (!err && ib->qp_type == IB_QPT_XRC_TGT)
 		err = put_handles(message, ib);
-	return end_table(message, table, err ?: put_pipelining(message, qp->pipelining));
+	return end_table(message, table, err ?: put_pipelining(message, qp));
 }
 
 /* Counters of an ODP MR in 'rdma statistic show mr'. */
 int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib)
 {
-	const struct cxib_mr *mr = to_mr(ib);
 	struct cxib_odp_mr *odp_mr;
 	struct nlattr *table;
 
-	if (ib->type == IB_MR_TYPE_INTEGRITY || !mr->umem || !mr->umem->is_odp)
+	if (ib->type == IB_MR_TYPE_INTEGRITY || !to_mr(ib)->is_odp)
 		return 0;
 	odp_mr = to_odp_mr(ib);
 	table = nla_nest_start(message, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
@@ -132,3 +138,4 @@ int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib)
 	nla_nest_end(message, table);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_fill_stat_mr_entry);

@@ -418,6 +418,17 @@ static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 	return err;
 }
 
+/* Takes over a reference to @umem. */
+static void replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
+{
+	struct ib_umem *old = mr->umem;
+	refcount_t *users = mr->umem_users;
+
+	mr->umem = umem;
+	mr->umem_users = NULL;
+	cxib_release_shared_umem(to_ibdev(mr->ib.device), old, users, 0);
+}
+
 /* Replaces the memory of the MR, and its mkeys if they cannot be changed in place. */
 static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 start,
 				u64 length)
@@ -429,9 +440,7 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		return ERR_CAST(rereg->umem);
 	err = mr->umem_in_doubt ? -EOPNOTSUPP : change_in_place(mr, rereg);
 	if (!err) {
-		cxib_release_shared_umem(to_ibdev(mr->ib.device), mr->umem, mr->umem_users, 0);
-		mr->umem = rereg->umem;
-		mr->umem_users = NULL;
+		replace_umem(mr, rereg->umem);
 		return NULL;
 	}
 	/* A failed UMR may still take effect: the pages stay pinned until the mkey is gone. */
@@ -440,12 +449,6 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
 	}
 	return register_pinned(rereg->pd, rereg->umem, NULL, rereg->address, rereg->access);
-}
-
-/* An ODP MR needs a different kind of mkey. */
-static bool is_odp(const struct cxib_mr *mr)
-{
-	return mr->umem && mr->umem->is_odp;
 }
 
 static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg)
@@ -480,14 +483,14 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 l
 		ibdev_dbg(ib->device, "rereg MR: dma-buf not supported\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	if (is_odp(mr) && cxib_odp_is_implicit(to_odp_mr(ib))) {
+	if (mr->is_odp && cxib_odp_is_implicit(to_odp_mr(ib))) {
 		ibdev_dbg(ib->device, "rereg MR: implicit ODP not supported\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}
 	err = check_access(ib->device, rereg.access);
 	if (err)
 		return ERR_PTR(err);
-	if (is_odp(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
+	if (mr->is_odp || rereg.access & IB_ACCESS_ON_DEMAND) {
 		if (flags & IB_MR_REREG_TRANS)
 			return cxib_reg_user_mr(rereg.pd, start, length, address, rereg.access);
 		return cxib_reg_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
@@ -558,7 +561,7 @@ int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 		cxib_free_sig_mr(to_sig_mr(ib));
 		return 0;
 	}
-	if (is_odp(mr))
+	if (mr->is_odp)
 		return cxib_dereg_odp_mr(ib, udata);
 	err = cxib_mr_destroy_mkey(mr, udata, &pinned);
 	if (err)

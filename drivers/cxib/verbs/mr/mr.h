@@ -17,9 +17,11 @@
 /**
  * struct cxib_mr - a memory region
  * @ib: the RDMA core's MR
- * @umem: pinned user memory; NULL for kernel memory or MEMIC
+ * @umem: user memory; NULL for kernel memory or MEMIC. Reregistration replaces it, so only verbs
+ *	that own the MR may use it, not readers such as restrack.
  * @umem_users: mkeys that map @umem, while one that this MR has replaced may exist; or NULL
  * @umem_in_doubt: memory that the mkey may still map after a failed update; or NULL
+ * @is_odp: the MR is the first member of struct cxib_odp_mr; never changes
  * @is_replaced: user space has a new MR in its place and does not know this one any more
  * @access: IB_ACCESS_… of a user MR
  * @descs: entries of a fast registration MR; NULL for others
@@ -37,6 +39,7 @@ struct cxib_mr {
 	struct ib_umem *umem;
 	refcount_t *umem_users;
 	struct ib_umem *umem_in_doubt;
+	bool is_odp;
 	bool is_replaced;
 	u32 access;
 	void *descs;

@@ -109,6 +109,7 @@ struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 len
 	mutex_init(&odp_mr->fault_mutex);
 	xa_init(&odp_mr->implicit_children);
 	INIT_LIST_HEAD(&odp_mr->condemned);
+	odp_mr->mr.is_odp = true;
 	odp_mr->mr.access = access;
 	odp_mr->mr.ib.iova = address;
 	odp_mr->mr.ib.length = length;

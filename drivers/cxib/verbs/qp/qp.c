@@ -687,12 +687,16 @@ static void await_mad_handler(const struct cxib_qp *qp)
  */
 void cxib_pipelining_free(struct cxib_qp *qp)
 {
-	if (!qp->pipelining)
+	struct cxib_pipelining *pipelining = qp->pipelining;
+
+	if (!pipelining)
 		return;
-	cancel_delayed_work_sync(&qp->pipelining->work);
-	cxib_clear_failed_mrs(qp->pipelining);
-	kfree(qp->pipelining);
-	qp->pipelining = NULL;
+	cancel_delayed_work_sync(&pipelining->work);
+	cxib_clear_failed_mrs(pipelining);
+	/* The resource tracker of older kernels lists the QP until its memory is freed. */
+	scoped_guard(mutex, &qp->mutex)
+		qp->pipelining = NULL;
+	kfree(pipelining);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pipelining_free);
 
