@@ -132,7 +132,7 @@ static int create_mkey(struct scripted_hca *scripted)
 	u32 key;
 
 	return cxib_cmd_create_mkey(&scripted->queue, &params, &key) ?:
-	       cxib_cmd_destroy_mkey(&scripted->queue, key);
+	       cxib_cmd_destroy_mkey(&scripted->queue, key, false);
 }
 
 static int query_port(struct scripted_hca *scripted)

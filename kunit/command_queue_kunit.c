@@ -58,17 +58,28 @@ static void use_events(struct fixture *fixture)
 	cxib_command_queue_use_events(&fixture->queue);
 }
 
-static int exec_nop(struct fixture *fixture, bool optional)
+static int exec_nop_as(struct fixture *fixture, struct cxib_command command)
 {
 	struct hw_nop_out out;
 	struct hw_nop_in in = {};
-	struct cxib_command command = {
-		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		.timeout_ms = SHORT_MS, .optional = optional,
-	};
 
+	command.in = &in;
+	command.in_length = sizeof(in);
+	command.out = &out;
+	command.out_length = sizeof(out);
+	command.timeout_ms = SHORT_MS;
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
 	return cxib_cmd_exec(&fixture->queue, &command);
+}
+
+static int exec_nop(struct fixture *fixture, bool optional)
+{
+	return exec_nop_as(fixture, (struct cxib_command){ .optional = optional });
+}
+
+static int run_nop_for_user(struct fixture *fixture)
+{
+	return exec_nop_as(fixture, (struct cxib_command){ .for_user = true });
 }
 
 static int run_nop(struct fixture *fixture)
@@ -315,6 +326,62 @@ static void cmd_all_slots_timed_out_sets_fatal(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
 	KUNIT_EXPECT_EQ(test, -EIO, run_nop(fixture));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
+}
+
+static void set_ordinary_slots(struct cxib_command_queue *queue, enum cxib_slot_state state)
+{
+	unsigned int i;
+
+	for (i = 0; i < ORDINARY_SLOTS; i++)
+		queue->slots[i].state = state;
+}
+
+/* User space holds its slots: the driver and ULPs, whose threads are of the kernel, have others. */
+static void cmd_of_user_have_half_of_slots(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->hca->hold = true;
+	for (i = 0; i < ORDINARY_SLOTS / 2 - 1; i++)
+		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop_for_user(fixture));
+	/* One more is left; its owner is not done with it. */
+	fixture->queue.slots[ORDINARY_SLOTS - 1].state = CXIB_SLOT_FILLING;
+	KUNIT_EXPECT_EQ(test, -EBUSY, run_nop_for_user(fixture));
+	fixture->hca->hold = false;
+	for (i = 0; i < ORDINARY_SLOTS; i++)
+		KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, -EBUSY, run_nop_for_user(fixture));
+	fixture->queue.slots[ORDINARY_SLOTS - 1].state = CXIB_SLOT_FREE;
+	KUNIT_EXPECT_EQ(test, 0, run_nop_for_user(fixture));
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->queue));
+	fake_hca_release(fixture->hca);
+}
+
+/* User space could issue no command any more. */
+static void cmd_all_of_user_timed_out_sets_fatal(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->hca->hold = true;
+	for (i = 0; i < ORDINARY_SLOTS / 2; i++)
+		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop_for_user(fixture));
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
+}
+
+/* The command was not issued, so nothing has changed. */
+static void cmd_without_slot_returns_ebusy(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	int err;
+
+	set_ordinary_slots(&fixture->queue, CXIB_SLOT_FILLING);
+	err = run_nop(fixture);
+	set_ordinary_slots(&fixture->queue, CXIB_SLOT_FREE);
+	KUNIT_EXPECT_EQ(test, -EBUSY, err);
+	KUNIT_EXPECT_FALSE(test, cxib_command_is_unknown(err));
+	KUNIT_EXPECT_EQ(test, 0, fixture->queue.issued);
 }
 
 static void manage_pages_uses_reserved_slot(struct kunit *test)
@@ -583,14 +650,6 @@ static u8 note_command(struct fake_hca *hca, const void *in, u32 in_length, void
 	return HW_COMMAND_STATUS_OK;
 }
 
-static void set_ordinary_slots(struct cxib_command_queue *queue, enum cxib_slot_state state)
-{
-	unsigned int i;
-
-	for (i = 0; i < ORDINARY_SLOTS; i++)
-		queue->slots[i].state = state;
-}
-
 /* A caller passes from one section with the lock of the queue to the next in this time. */
 #define CALLER_US		500
 #define CALLER_TRIES		20000
@@ -689,6 +748,9 @@ static struct kunit_case command_queue_cases[] = {
 	KUNIT_CASE(cmd_late_completion_frees_slot),
 	KUNIT_CASE(cmd_late_completions_free_timed_out_slots),
 	KUNIT_CASE(cmd_all_slots_timed_out_sets_fatal),
+	KUNIT_CASE(cmd_of_user_have_half_of_slots),
+	KUNIT_CASE(cmd_all_of_user_timed_out_sets_fatal),
+	KUNIT_CASE(cmd_without_slot_returns_ebusy),
 	KUNIT_CASE(manage_pages_uses_reserved_slot),
 	KUNIT_CASE(cmd_outstanding_set_fatal_returns_eio),
 	KUNIT_CASE(cmd_outstanding_use_polling_completes),

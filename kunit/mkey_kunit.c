@@ -291,7 +291,7 @@ static void destroy_mkey_passes_index(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_mkey(&scripted->queue, MKEY));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_mkey(&scripted->queue, MKEY, false));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_MKEY, hw_destroy_mkey_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, INDEX, hw_destroy_mkey_in_get_mkey_index(scripted->in));
 }
@@ -309,7 +309,7 @@ static void mkey_command_errors_are_returned(struct kunit *test)
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_pd(&scripted->queue, 0, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_xrcd(&scripted->queue, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_mkey(&scripted->queue, MKEY));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_mkey(&scripted->queue, MKEY, false));
 }
 
 static struct kunit_case cases[] = {

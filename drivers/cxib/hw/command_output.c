@@ -11,6 +11,7 @@
 #include "hw/command_queue.h"
 #include "hw/commands_objects.h"
 #include "hw/names.h"
+#include "hw/uctx.h"
 
 /* Status and syndrome: the output of ENABLE_HCA has only 12 bytes. */
 #define SHORTEST_OUTPUT		8
@@ -111,21 +112,34 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
 }
 
 /*
- * Objects created by DEVX can refer to verbs objects of the same user context. Destroying such a
- * verbs object fails as often as user space tries it. Only user space gets the error, so that it
- * cannot flood the kernel log.
+ * User space can use up resources, or destroy objects to which its DEVX objects refer, as often as
+ * it likes. It gets the error, and must not fill the kernel log. The driver's own objects may have
+ * the shared uid: they fail for other reasons.
  */
 static bool is_user_error(const struct cxib_command *command)
 {
-	return hw_general_obj_in_cmd_hdr_get_uid(command->in) &&
-	       (command->status == HW_COMMAND_STATUS_RESOURCE_BUSY ||
-		command->status == HW_COMMAND_STATUS_BAD_RESOURCE_STATE);
+	u16 uid = hw_general_obj_in_cmd_hdr_get_uid(command->in);
+
+	return command->for_user || (uid && uid != CXIB_SHARED_UID) ||
+	       (uid && (command->status == HW_COMMAND_STATUS_RESOURCE_BUSY ||
+			command->status == HW_COMMAND_STATUS_BAD_RESOURCE_STATE));
 }
 
-static bool should_log(struct cxib_command_queue *queue, const struct cxib_command *command)
+static void log_status(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+		       const struct cxib_command *command)
 {
-	return command->status && !command->no_log && !is_user_error(command) &&
-	       __ratelimit(&queue->messages);
+	const char *name = hw_cmd_name(slot->opcode);
+	const char *status = hw_command_status_name(command->status);
+
+	if (is_user_error(command))
+		dev_dbg(queue->dev,
+			"command %s (0x%03x) of user space failed: %s (status 0x%x), syndrome 0x%x\n",
+			name, slot->opcode, status, command->status, command->syndrome);
+	else if (__ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
+			name, slot->opcode, slot->op_mod, status, command->status,
+			command->syndrome);
 }
 
 static int check_status(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
@@ -135,12 +149,8 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 
 	command->status = hw_cmd_out_get_status(out);
 	command->syndrome = hw_cmd_out_get_syndrome(out);
-	if (should_log(queue, command))
-		dev_err(queue->dev,
-			"command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
-			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod,
-			hw_command_status_name(command->status), command->status,
-			command->syndrome);
+	if (command->status && !command->no_log)
+		log_status(queue, slot, command);
 	return cxib_command_status_to_errno(command->status);
 }
 

@@ -72,10 +72,34 @@ static bool is_pages_command(u16 opcode)
 	return opcode == HW_CMD_MANAGE_PAGES;
 }
 
-static struct cxib_slot_class *class_of(struct cxib_command_queue *queue,
-					const struct cxib_command_slot *slot)
+/*
+ * Kernel threads do the work of the driver and of ULPs. Others are of user space: whatever system
+ * call has led here, many threads can repeat it.
+ */
+static bool is_user(const struct cxib_command *command)
 {
-	return BIT(slot->number) & queue->pages.members ? &queue->pages : &queue->ordinary;
+	return command->for_user || !(current->flags & PF_KTHREAD);
+}
+
+static struct cxib_slot_class *choose_class(struct cxib_command_queue *queue, u16 opcode,
+					    const struct cxib_command *command)
+{
+	if (is_pages_command(opcode))
+		return &queue->pages;
+	return is_user(command) ? &queue->user : &queue->ordinary;
+}
+
+/* A slot may be one of several classes. */
+static void wake_callers(struct cxib_command_queue *queue, const struct cxib_command_slot *slot)
+{
+	struct cxib_slot_class *classes[] = {
+		&queue->ordinary, &queue->user, &queue->pages,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(classes); i++)
+		if (BIT(slot->number) & classes[i]->members)
+			wake_up(&classes[i]->wait);
 }
 
 static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
@@ -99,7 +123,7 @@ void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_com
 	spin_lock_irqsave(&queue->lock, flags);
 	slot->state = CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_up(&class_of(queue, slot)->wait);
+	wake_callers(queue, slot);
 }
 
 static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
@@ -126,11 +150,9 @@ static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
 }
 
 /* Callers get slots in FIFO order. Returns NULL after @deadline, or when the queue is fatal. */
-static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16 opcode,
-					   unsigned long deadline)
+static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue,
+					   struct cxib_slot_class *class, unsigned long deadline)
 {
-	struct cxib_slot_class *class =
-		is_pages_command(opcode) ? &queue->pages : &queue->ordinary;
 	struct cxib_command_slot *slot;
 	DEFINE_WAIT(wait);
 
@@ -317,14 +339,14 @@ static void count_completion(struct cxib_command_slot *slot, int err)
 	statistics->max_ns = max(statistics->max_ns, elapsed);
 }
 
-/* If timed-out commands hold all ordinary slots, no further command can be issued. */
+/* If timed-out commands hold all slots of user space, it can issue no further command. */
 static bool all_timed_out(const struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&queue->lock);
 
-	for_each_set_bit(i, &queue->ordinary.members, CXIB_COMMAND_SLOTS_MAX)
+	for_each_set_bit(i, &queue->user.members, CXIB_COMMAND_SLOTS_MAX)
 		if (queue->slots[i].state != CXIB_SLOT_TIMED_OUT)
 			return false;
 	return true;
@@ -384,7 +406,7 @@ static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_
 	if (stuck) {
 		dev_err(queue->dev,
 			"command queue: all %u commands timed out\n",
-			queue->slot_count - 1);
+			(unsigned int)hweight_long(queue->user.members));
 		cxib_command_queue_set_fatal(queue);
 	}
 	return true;
@@ -466,13 +488,15 @@ static void await_creations(struct cxib_command_queue *queue, u16 opcode)
  * @command: input, output buffer and options; @out, @status and @syndrome are filled
  *
  * Sleeps until the command has completed or timed out. MANAGE_PAGES has a slot of its own. All
- * other commands share the rest; each waits for a free slot at most for its timeout.
+ * other commands share the rest; each waits for a free slot at most for its timeout. Threads of
+ * user space get at most half of these slots, so that they cannot keep the driver and ULPs waiting.
  *
  * Context: process context, may sleep, not interruptible by signals.
  * Return: 0, or
  *	-EINVAL when input or output are too short for a command,
  *	-ENOMEM without memory for mailboxes,
- *	-ETIMEDOUT when no completion arrived, or no slot became free, in time,
+ *	-EBUSY when no slot became free in time: the command was not issued,
+ *	-ETIMEDOUT when no completion arrived in time: firmware may still execute the command,
  *	-EIO when the device is fatal, the command was not delivered, or firmware failed,
  *	-EBADMSG when the output is malformed,
  *	-EREMOTEIO when the command is @optional and firmware refused it,
@@ -500,7 +524,8 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 	opcode = hw_cmd_in_get_opcode(command->in);
 	if (!command->settles)
 		await_creations(queue, opcode);
-	slot = take_slot(queue, opcode, jiffies + msecs_to_jiffies(limit_ms));
+	slot = take_slot(queue, choose_class(queue, opcode, command),
+			 jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
 		return run_in_slot(queue, slot, command, limit_ms);
 	if (cxib_command_queue_is_fatal(queue))
@@ -509,7 +534,7 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 		dev_err(queue->dev,
 			"command %s (0x%03x): no free slot within %u ms\n",
 			hw_cmd_name(opcode), opcode, limit_ms);
-	return -ETIMEDOUT;
+	return -EBUSY;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_exec);
 
@@ -615,6 +640,7 @@ static void wake_all(struct cxib_command_queue *queue)
 	for (i = 0; i < queue->slot_count; i++)
 		wake_up(&queue->slots[i].wait);
 	wake_up_all(&queue->ordinary.wait);
+	wake_up_all(&queue->user.wait);
 	wake_up_all(&queue->pages.wait);
 	wake_up_all(&queue->settled);
 }
@@ -732,6 +758,7 @@ static void init_slots(struct cxib_command_queue *queue)
 		init_waitqueue_head(&queue->slots[i].wait);
 	}
 	init_waitqueue_head(&queue->ordinary.wait);
+	init_waitqueue_head(&queue->user.wait);
 	init_waitqueue_head(&queue->pages.wait);
 }
 
@@ -801,6 +828,10 @@ int cxib_command_queue_start(struct cxib_command_queue *queue)
 	queue->log_stride = log_stride;
 	queue->pages.members = BIT(queue->slot_count - 1);
 	queue->ordinary.members = queue->pages.members - 1;
+	/* The upper half: other commands take the lower slots first. */
+	queue->user.members = queue->ordinary.members &
+				  ~GENMASK(queue->slot_count / 2 - 1, 0) ?:
+				  queue->ordinary.members;
 
 	cxib_bus_write(queue->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32,
 		       upper_32_bits(queue->dma));

@@ -130,6 +130,7 @@ struct cxib_slot_class {
  * @slot_count: number of slots
  * @log_stride: log2 of the distance of entries in bytes
  * @ordinary: slots for all commands except MANAGE_PAGES
+ * @user: at most half of @ordinary: the only slots for threads of user space
  * @pages: the slot for MANAGE_PAGES: firmware may need pages to complete the commands in all
  *	other slots
  * @statistics: struct cxib_command_statistics by opcode
@@ -158,6 +159,7 @@ struct cxib_command_queue {
 	unsigned int slot_count;
 	unsigned int log_stride;
 	struct cxib_slot_class ordinary;
+	struct cxib_slot_class user;
 	struct cxib_slot_class pages;
 	struct xarray statistics;
 	unsigned int timeout_ms;
@@ -203,6 +205,8 @@ struct cxib_slot_description {
  * @out_length: length of @out in bytes, at least 12
  * @timeout_ms: timeout; 0: that of the queue
  * @no_log: do not log a bad status
+ * @for_user: user space has requested the command. A bad status is its error, not one of the
+ *	driver or device, and is logged as a debug message.
  * @optional: the caller continues without the command: every refusal by firmware is -EREMOTEIO
  * @settles: destroys the object of a late completion; does not wait for other late completions
  * @status: filled: status in the output
@@ -215,6 +219,7 @@ struct cxib_command {
 	size_t out_length;
 	unsigned int timeout_ms;
 	bool no_log;
+	bool for_user;
 	bool optional;
 	bool settles;
 	u8 status;
@@ -330,6 +335,8 @@ static inline int cxib_command_optional(int err)
 /**
  * cxib_command_is_unknown() - whether firmware may still execute a failed command, or has done so
  * @err: what cxib_cmd_exec() returned; the device is not fatal
+ *
+ * A command that has found no free slot (-EBUSY) has changed nothing, as one that was refused.
  */
 static inline bool cxib_command_is_unknown(int err)
 {

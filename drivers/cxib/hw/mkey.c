@@ -102,7 +102,9 @@ int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mke
 	unsigned int xlt_octowords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTOWORD_SIZE);
 	struct hw_create_mkey_out out;
 	struct hw_create_mkey_in *in;
-	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	struct cxib_command command = {
+		.out = &out, .out_length = sizeof(out), .for_user = params->for_user,
+	};
 	int err;
 
 	in = cxib_command_alloc_in(&command, size_add(sizeof(*in),
@@ -125,15 +127,21 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_mkey);
  * cxib_cmd_destroy_mkey() - DESTROY_MKEY: destroys an mkey
  * @queue: command queue
  * @key: mkey; WQEs that use it fail from now on
+ * @for_user: as in struct cxib_command: firmware refuses an mkey to which an MW is bound
  */
-int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key)
+int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key, bool for_user)
 {
 	struct hw_destroy_mkey_in in = {};
 	struct hw_destroy_mkey_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = &out, .out_length = sizeof(out),
+		.for_user = for_user,
+	};
 
 	hw_destroy_mkey_in_set_opcode(&in, HW_CMD_DESTROY_MKEY);
 	hw_destroy_mkey_in_set_mkey_index(&in, key >> CXIB_MKEY_INDEX_SHIFT);
-	return cxib_cmd_exec_inout(queue, in, out);
+	return cxib_cmd_exec(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
 

@@ -42,6 +42,7 @@ struct hw_query_mkey_out;
  * @odp: pages without the read or write bit in their address are not present
  * @umr_en: UMR may modify the access rights of an mkey with @pages
  * @bsf_en: UMR WQEs will write a BSF, too
+ * @for_user: as in struct cxib_command
  * @relaxed_ordering_write: allow relaxed ordering of PCI writes
  * @relaxed_ordering_read: allow relaxed ordering of PCI reads
  */
@@ -65,6 +66,7 @@ struct cxib_mkey_params {
 	bool odp;
 	bool umr_en;
 	bool bsf_en;
+	bool for_user;
 	bool relaxed_ordering_write;
 	bool relaxed_ordering_read;
 };
@@ -88,7 +90,7 @@ int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, bool optio
 				    struct cxib_special_keys *keys);
 int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 			size_t length);
-int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key);
+int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key, bool for_user);
 int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
 int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number);
 

@@ -80,7 +80,7 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
 	const struct cxib_destroy destroy = cxib_mkey_destroy(key);
 
 	cxib_discard_object(ibdev, cxib_pd_context(pd), &destroy, NULL,
-			    cxib_cmd_destroy_mkey(commands_of(ibdev), key));
+			    cxib_cmd_destroy_mkey(commands_of(ibdev), key, cxib_pd_context(pd)));
 }
 
 /**
@@ -100,7 +100,7 @@ int cxib_mr_destroy_mkey(struct cxib_mr *mr, struct ib_udata *udata, struct cxib
 {
 	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
 	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
-	int err = cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey);
+	int err = cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey, udata);
 
 	if (!mr->is_replaced)
 		return cxib_finish_user_destroy(ibdev, udata, &destroy, pinned, err);
@@ -124,6 +124,7 @@ int cxib_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_para
 
 	params->pd = to_pd(pd)->pdn;
 	params->variant = cxib_next_mkey_variant(ibdev);
+	params->for_user = cxib_pd_context(pd);
 	err = cxib_cmd_create_mkey(commands_of(ibdev), params, &mr->ib.lkey);
 	mr->ib.rkey = mr->ib.lkey;
 	return err;

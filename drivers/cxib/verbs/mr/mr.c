@@ -137,7 +137,8 @@ static void discard(struct cxib_mr *mr, struct ib_pd *pd)
 	struct cxib_pinned pinned = { .umem = mr->umem, .umem_users = mr->umem_users };
 
 	cxib_discard_object(ibdev, cxib_pd_context(pd), &destroy, &pinned,
-			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
+			    cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey,
+						  cxib_pd_context(pd)));
 	mr->umem = pinned.umem;
 	mr->umem_users = pinned.umem_users;
 }

@@ -45,6 +45,7 @@ static int create_mkey(struct ib_mw *ib, u8 max_klms)
 		.indirect = true,
 		.xlt_octowords = ALIGN(max_t(u32, max_klms, 1), KLM_BATCH),
 		.remote_invalidate = ib->type == IB_MW_TYPE_2,
+		.for_user = cxib_pd_context(ib->pd),
 	};
 
 	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &ib->rkey);

@@ -68,7 +68,7 @@ static int check_mkey(struct cxib_ibdev *ibdev, u32 key)
 
 static void destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
-	cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
+	cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), key, false));
 }
 
 static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
