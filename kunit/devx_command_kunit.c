@@ -87,6 +87,19 @@ static void devx_general_cmd_lists_queries(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, cxib_devx_is_general_cmd(command(test, others[i])));
 }
 
+/* The upper half of the second word of every command; the lower one is op_mod or the type. */
+static void devx_command_of_other_function_is_tunnelled(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_QUERY_HCA_CAP);
+
+	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, U16_MAX);
+	KUNIT_EXPECT_FALSE(test, cxib_devx_is_tunnelled(in));
+	hw_general_obj_in_cmd_hdr_set_vhca_tunnel_id(&in->general, 1);
+	KUNIT_EXPECT_TRUE(test, cxib_devx_is_tunnelled(in));
+	hw_general_obj_in_cmd_hdr_set_vhca_tunnel_id(&in->general, 0x8000);
+	KUNIT_EXPECT_TRUE(test, cxib_devx_is_tunnelled(in));
+}
+
 static void devx_create_unlisted_returns_einval(struct kunit *test)
 {
 	static const u16 others[] = {
@@ -525,6 +538,7 @@ static void devx_arm_xrq_of_other_kind_returns_eperm(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(devx_general_cmd_lists_queries),
+	KUNIT_CASE(devx_command_of_other_function_is_tunnelled),
 	KUNIT_CASE(devx_create_unlisted_returns_einval),
 	KUNIT_CASE(devx_create_short_input_returns_einval),
 	KUNIT_CASE(devx_create_mkey_pa_returns_eperm),

@@ -70,6 +70,19 @@ u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
+ * cxib_devx_is_tunnelled() - does a command run on behalf of another function
+ * @in: input of the command, 8 bytes at least
+ *
+ * Each command has the field, not only those of general objects: mlx5_ifc.h has the capability
+ * vhca_tunnel_commands, a bit for each kind of them.
+ */
+bool cxib_devx_is_tunnelled(const void *in)
+{
+	return hw_general_obj_in_cmd_hdr_get_vhca_tunnel_id(in);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_tunnelled);
+
+/**
  * cxib_devx_is_general_cmd() - is a command read-only and without an object
  * @in: input of the command
  */

@@ -106,7 +106,7 @@ struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec(), but -EREMOTEIO when the command failed with a
- * status, which @out reports.
+ * status, which @out reports; -EPERM when @in names another function.
  */
 int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
 		   size_t out_length)
@@ -114,10 +114,16 @@ int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, vo
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	struct cxib_command command = {
 		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
-		.no_log = true,
+		.no_log = true, .for_user = true,
 	};
 	int err;
 
+	if (cxib_devx_is_tunnelled(in)) {
+		ibdev_dbg(&ibdev->ib, "DEVX command %s: vhca_tunnel_id 0x%x (must be 0)\n",
+			  hw_cmd_name(hw_cmd_in_get_opcode(in)),
+			  hw_general_obj_in_cmd_hdr_get_vhca_tunnel_id(in));
+		return -EPERM;
+	}
 	hw_general_obj_in_cmd_hdr_set_uid(in, context->uid);
 	err = cxib_cmd_exec(commands_of(ibdev), &command);
 	if (!command.status)
