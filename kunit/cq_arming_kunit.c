@@ -197,7 +197,7 @@ static void deliver_event(struct kunit *test)
 	if (!model.pending)
 		return;
 	model.pending--;
-	cxib_completion_event(&model.fake->ibdev, CQN);
+	fake_completion_event(&model.fake->ibdev, CQN);
 	if (model.fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)])
 		read_doorbell(test);
 }
@@ -330,12 +330,12 @@ static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit 
 	struct fake_queue_pair *fake = create(test, SLEEPS);
 
 	fake->cq.ib.comp_handler = NULL;
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	fake->cq.ib.comp_handler = wake;
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 0, 2);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 2);
 }
 
@@ -345,7 +345,7 @@ static void completion_event_of_direct_cq_is_dropped(struct kunit *test)
 	struct fake_queue_pair *fake = create(test, CORE);
 
 	fake->cq.ib.poll_ctx = IB_POLL_DIRECT;
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 0, 1);
 }
 
@@ -353,9 +353,23 @@ static void completion_event_of_unknown_cq_is_counted(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
 
-	cxib_completion_event(&fake->ibdev, CQN + 1);
+	fake_completion_event(&fake->ibdev, CQN + 1);
 	expect_events(test, 0, 0);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fake->ibdev.num_unknown_cq_events));
+}
+
+/* Interrupts of two EQs may run at the same time: only the own one serializes the events. */
+static void completion_event_of_other_eq_is_dropped(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+	const struct cxib_eq other = {};
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fake->ibdev, &other, CQN);
+	expect_events(test, 0, 0);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fake->ibdev.num_unknown_cq_events));
+	fake_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 1, 0);
 }
 
 static void completion_event_after_delivered_one_is_dropped(struct kunit *test)
@@ -363,8 +377,8 @@ static void completion_event_after_delivered_one_is_dropped(struct kunit *test)
 	struct fake_queue_pair *fake = create(test, SLEEPS);
 
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fake->ibdev, CQN);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 1);
 }
 
@@ -383,7 +397,7 @@ static void req_notify_without_event_repeats_arm_sn(struct kunit *test)
 	u32 sn = sn_of_arming(fake);
 
 	KUNIT_EXPECT_EQ(test, sn, sn_of_arming(fake));
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_NE(test, sn, sn_of_arming(fake));
 }
 
@@ -406,7 +420,7 @@ static void completion_event_of_own_handler_armed_twice_arms_again(struct kunit 
 
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_SOLICITED);
 	take_doorbell(fake);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	doorbell = take_doorbell(fake);
 	memcpy(&written, &doorbell, sizeof(written));
 	KUNIT_EXPECT_EQ(test, CQN, hw_cq_doorbell_get_cqn(&written));
@@ -414,7 +428,7 @@ static void completion_event_of_own_handler_armed_twice_arms_again(struct kunit 
 	KUNIT_EXPECT_EQ(test, HW_CQ_ARM_COMMAND_REQ_NOT_SOL,
 			hw_cq_doorbell_get_arm_command(&written));
 	/* The second arming has been repeated: its event is the last one. */
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 	expect_events(test, 2, 0);
 }
@@ -429,10 +443,10 @@ static void completion_event_of_cq_armed_by_driver_and_ulp_arms_again(struct kun
 	for (i = 0; i < 3; i++) {
 		cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 		take_doorbell(fake);
-		cxib_completion_event(&fake->ibdev, CQN);
+		fake_completion_event(&fake->ibdev, CQN);
 		KUNIT_EXPECT_NE(test, 0, take_doorbell(fake));
 	}
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 	expect_events(test, 4, 0);
 }
@@ -445,7 +459,7 @@ static void completion_event_of_cq_armed_once_does_not_arm(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 		take_doorbell(fake);
-		cxib_completion_event(&fake->ibdev, CQN);
+		fake_completion_event(&fake->ibdev, CQN);
 		KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 	}
 }
@@ -458,7 +472,7 @@ static void completion_event_of_core_polled_cq_armed_twice_does_not_arm(struct k
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	take_doorbell(fake);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 }
 
@@ -470,7 +484,7 @@ static void completion_event_of_stopped_cq_armed_twice_does_not_arm(struct kunit
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	take_doorbell(fake);
 	fake->cq.is_stopped = true;
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 }
 
@@ -484,9 +498,9 @@ static void req_notify_after_repeated_events_changes_arm_sn(struct kunit *test)
 		u32 sn = sn_of_arming(fake);
 
 		for (i = 0; i < events; i++)
-			cxib_completion_event(&fake->ibdev, CQN);
+			fake_completion_event(&fake->ibdev, CQN);
 		KUNIT_EXPECT_NE_MSG(test, sn, sn_of_arming(fake), "after %u events", events);
-		cxib_completion_event(&fake->ibdev, CQN);
+		fake_completion_event(&fake->ibdev, CQN);
 	}
 }
 
@@ -499,7 +513,7 @@ static void completion_events_of_own_handler_are_as_many_as_arms(struct kunit *t
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_SOLICITED);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	for (i = 0; i < 3; i++)
-		cxib_completion_event(&fake->ibdev, CQN);
+		fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 2, 1);
 }
 
@@ -510,8 +524,8 @@ static void completion_events_of_core_polled_cq_armed_twice_are_one(struct kunit
 
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fake->ibdev, CQN);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 1);
 }
 
@@ -532,7 +546,7 @@ static void completion_event_after_missed_of_core_polled_cq_is_dropped(struct ku
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP |
 						    IB_CQ_REPORT_MISSED_EVENTS));
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 0, 1);
 }
 
@@ -543,7 +557,7 @@ static void completion_event_after_missed_of_own_handler_is_delivered(struct kun
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP |
 						    IB_CQ_REPORT_MISSED_EVENTS));
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 0);
 }
 
@@ -554,7 +568,7 @@ static void completion_event_after_missed_not_asked_is_delivered(struct kunit *t
 
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP));
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 0);
 }
 
@@ -568,7 +582,7 @@ static void completion_event_after_dma_off_event_is_dropped(struct kunit *test)
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 0, 1);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 }
@@ -590,7 +604,7 @@ static unsigned int scheduler_calls(struct kunit *test, struct fake_queue_pair *
 	fake->ibdev.polling = &polling;
 	num_queued = 0;
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	return num_queued;
 }
 
@@ -603,7 +617,7 @@ static void completion_event_scheduler_accepts_calls_no_handler(struct kunit *te
 	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
 	expect_events(test, 0, 0);
 	/* Without a claim, the scheduler is not asked. */
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 1, num_queued);
 }
 
@@ -632,7 +646,7 @@ static void completion_event_of_user_cq_calls_handler(struct kunit *test)
 	struct fake_queue_pair *fake = create(test, SLEEPS);
 
 	fake->cq.is_user = true;
-	cxib_completion_event(&fake->ibdev, CQN);
+	fake_completion_event(&fake->ibdev, CQN);
 	expect_events(test, 1, 0);
 }
 
@@ -641,6 +655,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_user_cq_calls_handler),
 	KUNIT_CASE(completion_event_of_direct_cq_is_dropped),
 	KUNIT_CASE(completion_event_of_unknown_cq_is_counted),
+	KUNIT_CASE(completion_event_of_other_eq_is_dropped),
 	KUNIT_CASE(completion_event_after_delivered_one_is_dropped),
 	KUNIT_CASE(req_notify_without_event_repeats_arm_sn),
 	KUNIT_CASE(req_notify_after_repeated_events_changes_arm_sn),

@@ -77,7 +77,7 @@ static void on_event(struct ib_cq *ib, void *context)
 /* The event that the device raises after ib_free_cq() has cancelled the work of the CQ. */
 static int destroy_after_event(struct ib_cq *ib, struct ib_udata *udata)
 {
-	cxib_completion_event(to_ibdev(ib->device), CQN);
+	fake_completion_event(to_ibdev(ib->device), CQN);
 	return cxib_destroy_cq_kernel(ib, udata);
 }
 
@@ -165,10 +165,10 @@ static void armed_cq_event_calls_handler_until_stopped(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	cxib_req_notify_cq(&fixture->cq->ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fixture->fake->ibdev, CQN);
+	fake_completion_event(&fixture->fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 1, fixture->num_events);
 	KUNIT_EXPECT_EQ(test, 0, cxib_pre_destroy_cq(&fixture->cq->ib));
-	cxib_completion_event(&fixture->fake->ibdev, CQN);
+	fake_completion_event(&fixture->fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 1, fixture->num_events);
 	destroy_cq(test, fixture);
 }
@@ -354,7 +354,7 @@ static void destroy_user_cq_refused_at_end_of_context_keeps_ring(struct kunit *t
 			cxib_destroy_cq_kernel(&cq->ib, fake_cleanup(&attrs, &context)));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&ibdev->cqs));
 	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
-	cxib_completion_event(ibdev, CQN);
+	fake_completion_event(ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_events);
 	fixture->status = HW_COMMAND_STATUS_OK;
 	cxib_leftovers_close(ibdev, &context);

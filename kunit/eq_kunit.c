@@ -36,7 +36,7 @@
  * @created: @eq exists in the device
  * @calls: calls of event handlers
  * @last: object number or function id of the last call
- * @in_order: each CQN was one more than the one before
+ * @in_order: each CQN was one more than the one before, and named with its EQ
  * @port: port of the last port event
  * @change: subtype of the last port event
  * @pages: page count of the last page request
@@ -62,10 +62,11 @@ struct fixture {
 	u32 last_type;
 };
 
-static void on_completion(void *context, u32 cqn)
+static void on_completion(void *context, const struct cxib_eq *eq, u32 cqn)
 {
 	struct fixture *fixture = context;
 
+	fixture->in_order &= eq == &fixture->eq;
 	fixture->in_order &= !fixture->calls || cqn == fixture->last + 1;
 	fixture->last = cqn;
 	fixture->calls++;
@@ -187,6 +188,7 @@ static void eq_comp_event_calls_handler(struct kunit *test)
 	report_completion(fixture, CQN);
 	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
 	KUNIT_EXPECT_EQ(test, fixture->last, CQN);
+	KUNIT_EXPECT_TRUE(test, fixture->in_order);
 	KUNIT_EXPECT_TRUE(test, fixture->hca->eqs[fixture->eq.eqn].armed);
 }
 

@@ -68,4 +68,12 @@ void *fake_block(struct fake_queue_pair *fake, u32 block);
 void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
 void fake_post_recvs(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
 
+/* The EQ of the CQ reports it. */
+static inline void fake_completion_event(struct cxib_ibdev *ibdev, u32 cqn)
+{
+	const struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
+
+	cxib_completion_event(ibdev, cq ? cq->eq : NULL, cqn);
+}
+
 #endif

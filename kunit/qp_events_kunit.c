@@ -395,6 +395,7 @@ static void event_handler_holds_reference(struct kunit *test)
 
 static void dispatch(struct fixture *fixture, enum hw_event_type type, u8 kind, u32 number)
 {
+	const struct cxib_eq eq = { .sink = &fixture->sink, .event_mask = U64_MAX };
 	struct hw_eqe eqe = {};
 	struct hw_qp_events *data = hw_eqe_event_data_qp_events(&eqe);
 
@@ -403,7 +404,7 @@ static void dispatch(struct fixture *fixture, enum hw_event_type type, u8 kind, 
 	memset(data, 0xff, sizeof(*data));
 	hw_qp_events_set_type(data, kind);
 	hw_qp_events_set_qpn_rqn_sqn(data, number);
-	cxib_dispatch_event(&fixture->sink, U64_MAX, &eqe);
+	cxib_dispatch_event(&eq, &eqe);
 }
 
 static void eqe_of_queue_reaches_object(struct kunit *test)

@@ -6,6 +6,7 @@
 #include <linux/device.h>
 
 #include "hw/dispatch.h"
+#include "hw/eq.h"
 #include "hw/names.h"
 #include "hw/page_faults.h"
 #include "hw/trace.h"
@@ -14,21 +15,22 @@
 #define PORTS_MAX	2
 
 /* Decoders return false if there is no handler for the event. */
-typedef bool (*decoder)(struct cxib_event_sink *sink, const struct hw_eqe *entry);
+typedef bool (*decoder)(const struct cxib_eq *eq, const struct hw_eqe *entry);
 
-static bool decode_completion(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
-	const struct cxib_hw_client *client = cxib_event_client(sink);
+	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
 
 	if (!client)
 		return false;
-	client->ops->completion(client->context,
+	client->ops->completion(client->context, eq,
 		hw_comp_event_get_cq_number(hw_eqe_get_event_data_comp_event(entry)));
 	return true;
 }
 
-static bool decode_cmd_completion(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_cmd_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_cmd_inter_comp_event *data =
 		hw_eqe_get_event_data_cmd_inter_comp_event(entry);
 
@@ -39,8 +41,9 @@ static bool decode_cmd_completion(struct cxib_event_sink *sink, const struct hw_
 	return true;
 }
 
-static bool decode_page_request(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_page_request(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_pages_req_event *data = hw_eqe_get_event_data_pages_req_event(entry);
 
 	if (!sink->handlers->page_request)
@@ -50,8 +53,9 @@ static bool decode_page_request(struct cxib_event_sink *sink, const struct hw_eq
 	return true;
 }
 
-static bool decode_port_change(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_port_change(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_port_state_change_event *data =
 		hw_eqe_get_event_data_port_state_change_event(entry);
 	const struct cxib_hw_client *client = cxib_event_client(sink);
@@ -73,10 +77,10 @@ static bool decode_port_change(struct cxib_event_sink *sink, const struct hw_eqe
 	return true;
 }
 
-static bool decode_cq_error(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_cq_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_cq_error *data = hw_eqe_get_event_data_cq_error(entry);
-	const struct cxib_hw_client *client = cxib_event_client(sink);
+	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
 
 	if (!client)
 		return false;
@@ -86,10 +90,10 @@ static bool decode_cq_error(struct cxib_event_sink *sink, const struct hw_eqe *e
 	return true;
 }
 
-static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_queue_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_qp_events *data = hw_eqe_get_event_data_qp_events(entry);
-	const struct cxib_hw_client *client = cxib_event_client(sink);
+	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
 
 	if (!client)
 		return false;
@@ -99,10 +103,10 @@ static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe
 	return true;
 }
 
-static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_dct_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_dct_events *data = hw_eqe_get_event_data_dct_events(entry);
-	const struct cxib_hw_client *client = cxib_event_client(sink);
+	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
 
 	if (!client)
 		return false;
@@ -112,8 +116,10 @@ static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *
 	return true;
 }
 
-static bool decode_internal_error(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_internal_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
+
 	if (!sink->handlers->internal_error)
 		return false;
 	sink->handlers->internal_error(sink->context);
@@ -131,8 +137,9 @@ static void warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe
 }
 
 /* A fault of an unknown sub-type cannot be resumed, so the device keeps waiting. */
-static bool decode_page_fault(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
 	const struct cxib_hw_client *client = cxib_event_client(sink);
 	struct cxib_page_fault fault;
 
@@ -194,17 +201,17 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_asynchronous_events);
 
 /**
  * cxib_dispatch_event() - calls the handler of an event
- * @sink: event sink of the device
- * @expected: bit n: events of type n are valid for this EQ. Others are counted
- *	but not dispatched: the context may be wrong for their handler.
+ * @eq: its EQ. Events that are not in its event_mask are counted but not dispatched: the
+ *	context may be wrong for their handler.
  * @entry: a copy of the EQE; the device may write to the ring at any time
  *
  * Events of unknown types are counted and logged.
  *
  * Context: that of the handler.
  */
-void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struct hw_eqe *entry)
+void cxib_dispatch_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
+	struct cxib_event_sink *sink = eq->sink;
 	u32 type = hw_eqe_get_event_type(entry);
 
 	trace_eq_event(sink->dev, entry);
@@ -215,7 +222,7 @@ void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struc
 				     hw_eqe_get_event_sub_type(entry));
 		return;
 	}
-	if (!(BIT_ULL(type) & expected) || !decoders[type](sink, entry))
+	if (!(BIT_ULL(type) & eq->event_mask) || !decoders[type](eq, entry))
 		atomic64_inc(&sink->unhandled);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dispatch_event);

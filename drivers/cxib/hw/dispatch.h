@@ -9,6 +9,7 @@
 
 #include "hw/events.h"
 
+struct cxib_eq;
 struct cxib_page_fault;
 struct device;
 
@@ -29,7 +30,7 @@ struct cxib_event_ops {
 
 /**
  * struct cxib_client_ops - handlers of the events of objects
- * @completion: CQ @cqn has new CQEs. Interrupt context.
+ * @completion: @eq reports that CQ @cqn has new CQEs. Interrupt context.
  * @port_change: state or attributes of @port, counted from 1, have changed.
  *	Process context, like the handlers below.
  * @cq_error: CQ @cqn is in error
@@ -40,7 +41,7 @@ struct cxib_event_ops {
  * @fatal: the device is fatal, and DMA is off
  */
 struct cxib_client_ops {
-	void (*completion)(void *context, u32 cqn);
+	void (*completion)(void *context, const struct cxib_eq *eq, u32 cqn);
 	void (*port_change)(void *context, unsigned int port,
 			    enum hw_port_change_subtype change);
 	void (*cq_error)(void *context, u32 cqn, u32 syndrome);
@@ -86,7 +87,7 @@ static inline const struct cxib_hw_client *cxib_event_client(const struct cxib_e
 	return smp_load_acquire(&sink->client);
 }
 
-void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struct hw_eqe *entry);
+void cxib_dispatch_event(const struct cxib_eq *eq, const struct hw_eqe *entry);
 
 /* Event types of the async EQ. */
 u64 cxib_asynchronous_events(bool has_dct);

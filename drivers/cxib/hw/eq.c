@@ -109,7 +109,7 @@ unsigned int cxib_eq_poll(struct cxib_eq *eq)
 	do {
 		count = read_batch(eq, batch, total + BATCH >= limit);
 		for (i = 0; i < count; i++)
-			cxib_dispatch_event(eq->sink, eq->event_mask, &batch[i]);
+			cxib_dispatch_event(eq, &batch[i]);
 		total += count;
 	} while (count == BATCH && total < limit);
 	return total;

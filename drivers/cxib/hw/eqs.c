@@ -72,6 +72,20 @@ static const struct cxib_event_ops handlers = {
 };
 
 /**
+ * cxib_hw_synchronize_comp_eqs() - waits for running interrupt handlers of all completion EQs
+ * @hw: device that is up
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_hw_synchronize_comp_eqs(struct cxib_hw *hw)
+{
+	unsigned int i;
+
+	for (i = 0; i < hw->completion_eq_count; i++)
+		cxib_eq_synchronize(&hw->comp_eqs[i]);
+}
+
+/**
  * cxib_hw_set_client() - sets the receiver of events
  * @hw: device that is up
  * @client: client with all handlers, owned by the caller; NULL: none. Then no
@@ -81,14 +95,11 @@ static const struct cxib_event_ops handlers = {
  */
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 {
-	unsigned int i;
-
 	/* The members are visible before the pointer; pairs with cxib_event_client(). */
 	smp_store_release(&hw->sink.client, client);
 	if (client)
 		return;
-	for (i = 0; i < hw->completion_eq_count; i++)
-		cxib_eq_synchronize(&hw->comp_eqs[i]);
+	cxib_hw_synchronize_comp_eqs(hw);
 	flush_workqueue(hw->workqueue);
 }
 

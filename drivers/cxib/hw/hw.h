@@ -105,6 +105,7 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw);
 void cxib_hw_destroy_async_eq(struct cxib_hw *hw);
 int cxib_hw_create_comp_eqs(struct cxib_hw *hw);
 void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw);
+void cxib_hw_synchronize_comp_eqs(struct cxib_hw *hw);
 bool cxib_hw_has_odp(const struct cxib_hw *hw);
 int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue);
 void cxib_hw_destroy_pf_eq(struct cxib_hw *hw);

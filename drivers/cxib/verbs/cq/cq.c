@@ -257,7 +257,8 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 		republish(ibdev, cq);
 		return err;
 	}
-	cxib_eq_synchronize(cq->eq);
+	/* A faulty device may name the CQ in any of them. */
+	cxib_hw_synchronize_comp_eqs(ibdev->hw);
 	cxib_reference_end(&cq->reference);
 	if (cq->user)
 		cq->user->pinned = pinned;
@@ -405,17 +406,18 @@ static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 }
 
 /*
- * Called in the interrupt of the CQ's EQ. destroy_in_device() synchronizes with
- * that interrupt, so the CQ cannot be freed while this runs.
+ * Called in the interrupt of the EQ. destroy_in_device() synchronizes with the interrupts of all
+ * EQs, so the CQ cannot be freed while this runs. Only its own EQ serializes its events.
  */
-void cxib_completion_event(void *context, u32 cqn)
+void cxib_completion_event(void *context, const struct cxib_eq *eq, u32 cqn)
 {
 	struct cxib_ibdev *ibdev = context;
 	struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
 
-	if (!cq) {
-		if (!ibdev->user || !ibdev->user->completion(ibdev, cqn))
-			drop_unknown(ibdev, cqn);
+	if (!cq && ibdev->user && ibdev->user->completion(ibdev, cqn))
+		return;
+	if (!cq || cq->eq != eq) {
+		drop_unknown(ibdev, cqn);
 		return;
 	}
 	if (take_event(ibdev, cq))

@@ -11,6 +11,7 @@
 /* cq_period has 12 bits. */
 #define CXIB_MODERATION_US_MAX	4095
 
+struct cxib_eq;
 struct cxib_qp;
 
 /* Not a valid QPN: QPNs have 24 bits. */
@@ -106,7 +107,7 @@ int cxib_pre_destroy_cq(struct ib_cq *ib);
 int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_cq_synchronize(struct cxib_cq *cq);
-void cxib_completion_event(void *context, u32 cqn);
+void cxib_completion_event(void *context, const struct cxib_eq *eq, u32 cqn);
 void cxib_flush_cqs(struct work_struct *work);
 void cxib_flush_mads(struct work_struct *work);
 void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *ibdev, struct cxib_qp *qp);
