@@ -490,6 +490,7 @@ static void walk_klms_ksm_uses_page_size(struct kunit *test)
 #define KLMS_INLINE	2
 #define NUM_KLMS	400
 #define KLM_BUDGET	20
+#define PDN		0x42
 
 /* The KLM with index i covers 4 KiB and has mkey i << 8 and address i << 16. */
 static struct scripted_hca *create_klm_mkey(struct kunit *test, enum hw_mkey_access_mode mode)
@@ -508,6 +509,16 @@ static struct scripted_hca *create_klm_mkey(struct kunit *test, enum hw_mkey_acc
 	return scripted;
 }
 
+/* For a fault whose mkey the device has named. */
+static int walk_mkey(struct scripted_hca *scripted, u64 address, u64 length, size_t *budget,
+		     struct ranges *ranges)
+{
+	u32 pdn = CXIB_ANY_PD;
+
+	return cxib_pf_walk_mkey(&scripted->queue, KEY, address, length, budget, &pdn,
+				 record_range, ranges);
+}
+
 /* Length of an output with @count KLMs. */
 static size_t klm_output(size_t count)
 {
@@ -521,8 +532,7 @@ static void walk_mkey_ksm_reads_no_klm_behind_range(struct kunit *test)
 	struct ranges ranges = {};
 	size_t budget = 1000;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0x9800, SZ_4K, &budget,
-						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, 0x9800, SZ_4K, &budget, &ranges));
 	KUNIT_EXPECT_EQ(test, klm_output(11), scripted->out_length);
 	KUNIT_EXPECT_EQ(test, 1000 - KLMS_INLINE - 11, budget);
 	KUNIT_ASSERT_EQ(test, 2, ranges.count);
@@ -539,12 +549,11 @@ static void walk_mkey_klms_reads_on_up_to_range(struct kunit *test)
 	struct ranges ranges = {};
 	size_t budget = 1000;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, SZ_4K, SZ_4K, &budget,
-						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, SZ_4K, SZ_4K, &budget, &ranges));
 	KUNIT_EXPECT_EQ(test, 1, scripted->hca->commands);
 	KUNIT_EXPECT_EQ(test, klm_output(KLMS_INLINE), scripted->out_length);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, (NUM_KLMS - 1) * SZ_4K,
-						   SZ_4K, &budget, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, (NUM_KLMS - 1) * SZ_4K, SZ_4K, &budget,
+					   &ranges));
 	KUNIT_EXPECT_EQ(test, klm_output(NUM_KLMS), scripted->out_length);
 	KUNIT_ASSERT_EQ(test, 2, ranges.count);
 	KUNIT_EXPECT_EQ(test, 1 << 8, ranges.range[0].key);
@@ -557,15 +566,32 @@ static void walk_mkey_ignores_klms_beyond_budget(struct kunit *test)
 	struct ranges ranges = {};
 	size_t budget = KLM_BUDGET;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, KLM_BUDGET * SZ_4K, SZ_4K,
-						   &budget, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, KLM_BUDGET * SZ_4K, SZ_4K, &budget, &ranges));
 	KUNIT_EXPECT_EQ(test, klm_output(KLM_BUDGET - KLMS_INLINE), scripted->out_length);
 	KUNIT_EXPECT_EQ(test, 0, budget);
 	KUNIT_EXPECT_EQ(test, 2, scripted->hca->commands);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget,
-						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, 0, SZ_4K, &budget, &ranges));
 	KUNIT_EXPECT_EQ(test, 2, scripted->hca->commands);
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
+}
+
+/* KLMs of an mkey lead to MRs of its PD only, and a WQE to mkeys of the PD of its QP only. */
+static void walk_mkey_of_other_pd_is_ignored(struct kunit *test)
+{
+	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
+	struct ranges ranges = {};
+	size_t budget = 20;
+	u32 pdn = CXIB_ANY_PD;
+
+	hw_mkc_set_pd(hw_query_mkey_out_memory_key_mkey_entry(scripted->out), PDN);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget, &pdn,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, PDN, pdn);
+	KUNIT_EXPECT_EQ(test, 1, ranges.count);
+	pdn = PDN + 1;
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget, &pdn,
+						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 1, ranges.count);
 }
 
 /* A WQE may name an mkey that does not exist; NO_RESOURCES has the errno of a lack of memory. */
@@ -576,14 +602,12 @@ static void walk_mkey_refused_query_returns_0(struct kunit *test)
 	size_t budget = 20;
 
 	scripted->status = HW_COMMAND_STATUS_NO_RESOURCES;
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K, &budget,
-						   record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, walk_mkey(scripted, 0, SZ_4K, &budget, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 
 	scripted->queue.timeout_ms = 20;
 	fake_hca_fail(scripted->hca, FAKE_FAULT_NEVER, scripted->hca->commands);
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_pf_walk_mkey(&scripted->queue, KEY, 0, SZ_4K,
-							    &budget, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, walk_mkey(scripted, 0, SZ_4K, &budget, &ranges));
 }
 
 static struct kunit_case cases[] = {
@@ -610,6 +634,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(walk_mkey_klms_reads_on_up_to_range),
 	KUNIT_CASE(walk_mkey_ignores_klms_beyond_budget),
 	KUNIT_CASE(walk_mkey_refused_query_returns_0),
+	KUNIT_CASE(walk_mkey_of_other_pd_is_ignored),
 	{}
 };
 

@@ -62,6 +62,7 @@
  * @node: entry in the @waiting of the user of @context
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
+ * @pdn: PD of its QP or SRQ
  */
 struct fault {
 	struct work_struct work;
@@ -70,6 +71,7 @@ struct fault {
 	struct list_head node;
 	struct cxib_page_fault fault;
 	struct cxib_pf_wqe *wqe;
+	u32 pdn;
 };
 
 /**
@@ -78,6 +80,8 @@ struct fault {
  * @level: number of indirect mkeys on the path
  * @queries: mkeys that may still be queried for this fault
  * @klms: KLMs that may still be read for this fault
+ * @pdn: PD of the MRs that are searched for: user space can write the mkeys of others to WQEs and
+ *	KLMs, also after the device has checked them. %CXIB_ANY_PD: the device names the mkey.
  * @pages: pages that are present now
  */
 struct search {
@@ -85,6 +89,7 @@ struct search {
 	unsigned int level;
 	unsigned int queries;
 	size_t klms;
+	u32 pdn;
 	u64 pages;
 };
 
@@ -92,6 +97,7 @@ static struct search new_search(const struct fault *fault)
 {
 	return (struct search){
 		.ibdev = fault->ibdev, .queries = QUERIES_MAX, .klms = KLMS_MAX,
+		.pdn = CXIB_ANY_PD,
 	};
 }
 
@@ -109,9 +115,14 @@ static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length
 	search->queries--;
 	search->level++;
 	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, &search->klms,
-				fault_in_mkey, search);
+				&search->pdn, fault_in_mkey, search);
 	search->level--;
 	return err;
+}
+
+static bool has_pd(const struct search *search, const struct cxib_odp_mr *odp_mr)
+{
+	return search->pdn == CXIB_ANY_PD || to_pd(odp_mr->mr.ib.pd)->pdn == search->pdn;
 }
 
 static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
@@ -121,11 +132,12 @@ static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 	};
 	struct search *search = context;
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->ibdev, key);
-	int pages;
+	int pages = 0;
 
 	if (!odp_mr)
 		return fault_in_klms(search, key, address, length);
-	pages = cxib_odp_fault_in(odp_mr, &range);
+	if (has_pd(search, odp_mr))
+		pages = cxib_odp_fault_in(odp_mr, &range);
 	if (pages > 0) {
 		atomic64_add(pages, &odp_mr->faults);
 		search->pages += pages;
@@ -427,6 +439,7 @@ static int read_wqe_of_srq(struct fault *fault)
 
 	if (!srq)
 		return -ENOENT;
+	fault->pdn = to_pd(srq->ib.pd)->pdn;
 	first = read_srq_wqe(srq, fault->fault.wqe_index, fault->wqe);
 	cxib_reference_put(&srq->reference);
 	return first;
@@ -449,6 +462,7 @@ static int read_wqe(struct fault *fault)
 	qp = cxib_get_qp(fault->ibdev, event->queue);
 	if (!qp)
 		return -ENOENT;
+	fault->pdn = cxib_qp_pdn(qp);
 	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
 		first = read_send_wqe(qp, event->wqe_index, fault->wqe);
 	else
@@ -496,6 +510,7 @@ static int resolve_wqe(struct fault *fault)
 	first = read_wqe(fault);
 	if (first < 0)
 		return first;
+	progress.search.pdn = fault->pdn;
 	err = cxib_pf_walk_sges(fault->wqe, first, fault->fault.bytes_committed, on_segment,
 				&progress);
 	/* Resuming without new pages would fault forever. */

@@ -3,11 +3,15 @@
 #ifndef CXIB_VERBS_ODP_ODP_FAULT_H
 #define CXIB_VERBS_ODP_ODP_FAULT_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
 /* The device takes WQEs of up to this many bytes. */
 #define CXIB_REQUEST_MAX	1024
+
+/* No PDN: those have 24 bits. */
+#define CXIB_ANY_PD		U32_MAX
 
 /**
  * struct cxib_pf_wqe - copy of a WQE
@@ -37,6 +41,6 @@ int cxib_pf_walk_sges(const struct cxib_pf_wqe *wqe, size_t first,
 int cxib_pf_walk_klms(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
 		      u64 address, u64 length, cxib_pf_sge_fn fn, void *data);
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      size_t *budget, cxib_pf_sge_fn fn, void *data);
+		      size_t *budget, u32 *pdn, cxib_pf_sge_fn fn, void *data);
 
 #endif

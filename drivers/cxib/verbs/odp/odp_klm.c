@@ -171,15 +171,18 @@ static struct hw_query_mkey_out *query_range(struct cxib_command_queue *commands
  * @length: bytes, not 0
  * @budget: KLMs that may still be read for a fault; reduced. KLMs beyond it are ignored: user space
  *	chooses their number, and the memory for them is not accounted to it.
+ * @pdn: PD of what names the mkey; %CXIB_ANY_PD becomes that of the mkey
  * @fn: called with each range of another mkey, until it returns an error
  * @data: for @fn
  *
  * Context: process context, may sleep.
- * Return: 0, also if the mkey has no KLMs or does not exist; an error of the command, or of @fn.
+ * Return: 0, also if the mkey has no KLMs, does not exist or has another PD; an error of the
+ * command, or of @fn.
  */
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      size_t *budget, cxib_pf_sge_fn fn, void *data)
+		      size_t *budget, u32 *pdn, cxib_pf_sge_fn fn, void *data)
 {
+	const struct hw_mkc *context;
 	struct hw_query_mkey_out *out;
 	size_t count;
 	int err;
@@ -189,8 +192,11 @@ int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address,
 	out = query_range(commands, key, address, length, &count, budget);
 	if (IS_ERR(out))
 		return cxib_command_optional(PTR_ERR(out));
-	err = cxib_pf_walk_klms(hw_query_mkey_out_get_memory_key_mkey_entry(out), klms_of(out),
-				count, address, length, fn, data);
+	context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
+	if (*pdn == CXIB_ANY_PD)
+		*pdn = hw_mkc_get_pd(context);
+	err = hw_mkc_get_pd(context) == *pdn ?
+	      cxib_pf_walk_klms(context, klms_of(out), count, address, length, fn, data) : 0;
 	kvfree(out);
 	return err;
 }
