@@ -13,7 +13,7 @@
 #include "kernel_kunit.h"
 #include "user/devx_command.h"
 
-/* A type of general object that the driver does not know: it passes them all but SW_ICM. */
+/* The type of general objects that reserve QPNs; mlx5_ifc.h has no name for it. */
 #define RESERVED_NUMBERS	0x2c
 
 #define QPN		0x321
@@ -98,6 +98,35 @@ static void devx_command_of_other_function_is_tunnelled(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_devx_is_tunnelled(in));
 	hw_general_obj_in_cmd_hdr_set_vhca_tunnel_id(&in->general, 0x8000);
 	KUNIT_EXPECT_TRUE(test, cxib_devx_is_tunnelled(in));
+}
+
+#define LOG_RANGE	6
+
+static void devx_reserved_qpns_are_counted(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
+	struct hw_general_obj_create_param *param =
+		hw_general_obj_in_cmd_hdr_op_param_general_obj_create_param(&in->general);
+
+	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, RESERVED_NUMBERS);
+	hw_general_obj_create_param_set_log_obj_range(param, LOG_RANGE);
+	KUNIT_EXPECT_EQ(test, BIT(LOG_RANGE), cxib_devx_num_qpns(in));
+	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, RESERVED_NUMBERS + 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_num_qpns(in));
+}
+
+/* Also of a size that only the device would refuse. */
+static void devx_reserve_qpns_beyond_limit_returns_enospc(struct kunit *test)
+{
+	const u32 limit = 2 * BIT(LOG_RANGE);
+	atomic_t reserved = ATOMIC_INIT(0);
+
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_devx_reserve_qpns(&reserved, BIT(31), limit));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_reserve_qpns(&reserved, BIT(LOG_RANGE), limit));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_reserve_qpns(&reserved, BIT(LOG_RANGE), limit));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_devx_reserve_qpns(&reserved, 1, limit));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_reserve_qpns(&reserved, 0, limit));
+	KUNIT_EXPECT_EQ(test, limit, atomic_read(&reserved));
 }
 
 static void devx_create_unlisted_returns_einval(struct kunit *test)
@@ -539,6 +568,8 @@ static void devx_arm_xrq_of_other_kind_returns_eperm(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(devx_general_cmd_lists_queries),
 	KUNIT_CASE(devx_command_of_other_function_is_tunnelled),
+	KUNIT_CASE(devx_reserved_qpns_are_counted),
+	KUNIT_CASE(devx_reserve_qpns_beyond_limit_returns_enospc),
 	KUNIT_CASE(devx_create_unlisted_returns_einval),
 	KUNIT_CASE(devx_create_short_input_returns_einval),
 	KUNIT_CASE(devx_create_mkey_pa_returns_eperm),

@@ -2,6 +2,7 @@
 /* DEVX: which commands user space may execute on which objects. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
+#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -81,6 +82,42 @@ bool cxib_devx_is_tunnelled(const void *in)
 	return hw_general_obj_in_cmd_hdr_get_vhca_tunnel_id(in);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_tunnelled);
+
+/**
+ * cxib_devx_num_qpns() - the number of QPNs that a create command reserves
+ * @in: input of the command, 16 bytes at least
+ *
+ * Return: the number; 0 if the command creates another object.
+ */
+u32 cxib_devx_num_qpns(const void *in)
+{
+	if (opcode_of(in) != HW_CMD_CREATE_GENERAL_OBJECT ||
+	    hw_general_obj_in_cmd_hdr_get_obj_type(in) != OBJECT_RESERVED_NUMBERS)
+		return 0;
+	return BIT(hw_general_obj_create_param_get_log_obj_range
+			(hw_general_obj_in_cmd_hdr_get_op_param_general_obj_create_param(in)));
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_num_qpns);
+
+/**
+ * cxib_devx_reserve_qpns() - add to the QPNs that a user context has reserved
+ * @reserved: their number
+ * @count: added
+ * @limit: limit of their number
+ *
+ * Return: 0; -ENOSPC when the limit would be exceeded.
+ */
+int cxib_devx_reserve_qpns(atomic_t *reserved, u32 count, u32 limit)
+{
+	int before = atomic_read(reserved);
+
+	do {
+		if (count > limit - before)
+			return -ENOSPC;
+	} while (!atomic_try_cmpxchg(reserved, &before, before + count));
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_reserve_qpns);
 
 /**
  * cxib_devx_is_general_cmd() - is a command read-only and without an object

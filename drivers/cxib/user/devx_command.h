@@ -89,6 +89,8 @@ struct cxib_devx_refs {
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio);
 bool cxib_devx_is_general_cmd(const void *in);
 bool cxib_devx_is_tunnelled(const void *in);
+u32 cxib_devx_num_qpns(const void *in);
+int cxib_devx_reserve_qpns(atomic_t *reserved, u32 count, u32 limit);
 int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
 			   struct cxib_devx_refs *refs);
 void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object);

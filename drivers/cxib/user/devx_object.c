@@ -39,6 +39,7 @@
  * @target: subscriptions to its events
  * @is_draining: the drain of a DCT has begun
  * @drained: completed by the event that it has ended
+ * @num_qpns: number of QPNs that it reserves
  */
 struct cxib_devx_object {
 	struct cxib_ucontext *context;
@@ -47,6 +48,7 @@ struct cxib_devx_object {
 	struct cxib_devx_target target;
 	bool is_draining;
 	struct completion drained;
+	u32 num_qpns;
 };
 
 static struct cxib_devx_events *devx_events_of(const struct cxib_devx_object *object)
@@ -138,8 +140,25 @@ static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs
 	return object->uar ? 0 : not_owned(object->context, "UAR", refs->uar);
 }
 
+/*
+ * Reserved QPNs cost no memory. Without a limit, a user context could leave none to others: it
+ * gets as many as a quarter of the QPs of the device.
+ */
+static int reserve_qpns(struct cxib_devx_object *object, const void *in)
+{
+	const struct cxib_device_caps *caps = &to_ibdev(object->context->ib.device)->hw->caps;
+	const u32 count = cxib_devx_num_qpns(in);
+	int err = cxib_devx_reserve_qpns(&object->context->reserved_qpns, count,
+					 BIT(caps->log_max_qp) / 4);
+
+	if (!err)
+		object->num_qpns = count;
+	return err;
+}
+
 static void free_object(struct cxib_devx_object *object)
 {
+	atomic_sub(object->num_qpns, &object->context->reserved_qpns);
 	if (object->uar)
 		rdma_user_mmap_entry_put(object->uar);
 	kfree(object);
@@ -167,6 +186,8 @@ static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, vo
 		err = check_refs(context, &refs);
 	if (!err)
 		err = hold_uar(object, &refs);
+	if (!err)
+		err = reserve_qpns(object, in);
 	if (err) {
 		reject(context, in, err);
 		free_object(object);

@@ -21,6 +21,7 @@ struct mlx5_ib_alloc_ucontext_resp;
  * @cqe_version: CQE format that libmlx5 has chosen
  * @domains: struct cxib_pd by PDN
  * @devx_objects: struct cxib_devx_object by kind and number
+ * @reserved_qpns: number of QPNs that DEVX objects reserve
  * @references: held for reading while a command refers to an object of the
  *	context, for writing while such an object is destroyed
  * @uars: mmap page offset by UAR index
@@ -37,6 +38,7 @@ struct cxib_ucontext {
 	u8 cqe_version;
 	struct xarray domains;
 	struct xarray devx_objects;
+	atomic_t reserved_qpns;
 	struct rw_semaphore references; /* objects that commands refer to */
 	struct xarray uars;
 	struct cxib_bfregs *bfregs;
