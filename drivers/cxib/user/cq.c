@@ -87,6 +87,24 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	return 0;
 }
 
+/* Buffers in the memory of other devices. */
+static int cq_refuse_buffers(struct ib_device *ib, const struct uverbs_attr_bundle *attrs)
+{
+	static const u16 ids[] = {
+#ifndef CXIB_LACKS_CQ_BUFFER_ATTRIBUTES
+		UVERBS_ATTR_CREATE_CQ_BUFFER_VA,
+		UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH,
+		UVERBS_ATTR_CREATE_CQ_BUFFER_FD,
+		UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET,
+#endif
+#ifndef CXIB_LACKS_BUFFER_ATTRIBUTES
+		UVERBS_ATTR_CREATE_CQ_BUF_UMEM,
+#endif
+	};
+
+	return cxib_refuse_attributes(ib, "create CQ", attrs, ids, ARRAY_SIZE(ids));
+}
+
 static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 {
 #ifdef CXIB_LACKS_CQ_UAR_ATTRIBUTE
@@ -159,7 +177,9 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	struct cxib_user_memory memory;
 	int err;
 
-	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
+	err = cq_refuse_buffers(cq->ib.device, attrs);
+	if (!err)
+		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
 		err = check_request(cq->ib.device, attr, &request);
 	if (!err)

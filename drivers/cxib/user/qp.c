@@ -323,13 +323,30 @@ static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
+/* Buffers in the memory of other devices. */
+static int qp_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
+{
+	static const u16 ids[] = {
+#ifndef CXIB_LACKS_BUFFER_ATTRIBUTES
+		UVERBS_ATTR_CREATE_QP_BUF_UMEM,
+		UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM,
+		UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM,
+#endif
+	};
+
+	return cxib_refuse_attributes(ib, "create QP", rdma_udata_to_uverbs_attr_bundle(udata),
+				      ids, ARRAY_SIZE(ids));
+}
+
 static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp request;
 	int err;
 
-	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
+	err = qp_refuse_buffers(qp->ib.device, udata);
+	if (!err)
+		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
 		err = check_dc_type(qp->ib.device, request.flags);
 	if (err)

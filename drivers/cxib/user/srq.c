@@ -29,6 +29,19 @@ static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext 
 	return 0;
 }
 
+/* Buffers in the memory of other devices. */
+static int srq_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
+{
+	static const u16 ids[] = {
+#ifndef CXIB_LACKS_BUFFER_ATTRIBUTES
+		UVERBS_ATTR_CREATE_SRQ_BUF_UMEM,
+#endif
+	};
+
+	return cxib_refuse_attributes(ib, "create SRQ", rdma_udata_to_uverbs_attr_bundle(udata),
+				      ids, ARRAY_SIZE(ids));
+}
+
 static int create_hw(struct cxib_srq *srq, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp response = {};
@@ -55,7 +68,9 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	int err;
 
 	srq->is_user = true;
-	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
+	err = srq_refuse_buffers(srq->ib.device, udata);
+	if (!err)
+		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
 		err = check_request(srq, context, &request);
 	if (!err)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Driver-specific requests and responses of verbs (udata). */
+#include <rdma/uverbs_ioctl.h>
+
 #include "user/user.h"
 
 /**
@@ -36,4 +38,28 @@ int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size)
 {
 	size = min(size, udata->outlen);
 	return size ? ib_copy_to_udata(udata, (void *)response, size) : 0;
+}
+
+/**
+ * cxib_refuse_attributes() - refuses attributes of the RDMA core that the driver does not implement
+ * @ib: RDMA device
+ * @verb: name of the verb, for the message
+ * @attrs: attributes of the request
+ * @ids: attributes that the driver would ignore
+ * @count: number of @ids
+ *
+ * Return: 0; -EOPNOTSUPP when the request has one of them.
+ */
+int cxib_refuse_attributes(struct ib_device *ib, const char *verb,
+			   const struct uverbs_attr_bundle *attrs, const u16 *ids, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!uverbs_attr_is_valid(attrs, ids[i]))
+			continue;
+		ibdev_dbg(ib, "%s: attribute %u not supported\n", verb, ids[i]);
+		return -EOPNOTSUPP;
+	}
+	return 0;
 }

@@ -81,6 +81,10 @@ void cxib_detach_records(struct cxib_ucontext *context);
 int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 		    struct cxib_user_queue *user, struct cxib_buffer *buffer);
 
+/* udata.c */
+int cxib_refuse_attributes(struct ib_device *ib, const char *verb,
+			   const struct uverbs_attr_bundle *attrs, const u16 *ids, size_t count);
+
 /* cq.c */
 int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);

@@ -30,6 +30,10 @@ DEVX_OTHER, DEVX_QUERY_UAR, DEVX_QUERY_EQN = 0x1000, 0x1001, 0x1002
 DEVX_CREATE, DEVX_DESTROY, DEVX_MODIFY, DEVX_QUERY = 0x1000, 0x1001, 0x1002, 0x1003
 MEMORY_REGISTER, MEMORY_DEREGISTER = 0x1000, 0x1001
 UAR_ALLOC = 0x1000
+CQ_OBJECT, QP_OBJECT, SRQ_OBJECT, CREATE_METHOD = 3, 4, 5, 0
+CQ_BUFFER_VA, CQ_BUFFER_LENGTH, CQ_BUF_UMEM = 8, 9, 12
+QP_BUF_UMEM, QP_RQ_BUF_UMEM, QP_SQ_BUF_UMEM, SRQ_BUF_UMEM = 15, 16, 17, 14
+BUFFER_TYPE_VA = 1
 MR_OBJECT, ADVISE_MR, ADVICE_PREFETCH = 7, 2, 0
 MANDATORY = 1
 CONTEXT_WITH_COMMANDS = 1
@@ -329,6 +333,34 @@ class Device:
         values = self.ioctl(kind, method, *first, (place, len(request), ctypes.addressof(sent)),
                             (place + 1, room, ctypes.addressof(answer)))
         return values, answer.raw
+
+    def _create_by_ioctl(self, kind: int, driver: bytes, *attributes: tuple[int, int, int]) -> int:
+        """A create method of the RDMA core, with the request of libmlx5."""
+        sent, answer = ctypes.create_string_buffer(driver, len(driver)), ctypes.create_string_buffer(64)
+        return self.ioctl(kind, CREATE_METHOD, (0, 0, 0), (DRIVER_INPUT, len(driver), ctypes.addressof(sent)),
+                          (DRIVER_OUTPUT, 8, ctypes.addressof(answer)), *attributes)[0] & 0xFFFFFFFF
+
+    def create_cq_by_ioctl(self, *attributes: tuple[int, int, int]) -> int:
+        answer = ctypes.create_string_buffer(4)
+        driver = pack("<QQIBBHHHI", self.queue.address, self.record.address, 64, 0, 0, CQ_UAR_PAGE_INDEX, self.uar, 0, 0)
+        return self._create_by_ioctl(CQ_OBJECT, driver, (1, 4, 63), (2, 8, 0), (4, 4, 0), (6, 4, ctypes.addressof(answer)),
+                                     *attributes)
+
+    def create_srq_by_ioctl(self, *attributes: tuple[int, int, int]) -> int:
+        answers = [ctypes.create_string_buffer(4) for _ in range(3)]
+        driver = pack("<QQIIII", self.queue.address + 131072, self.record.address + 128, 0, 0, 1, 0)
+        return self._create_by_ioctl(SRQ_OBJECT, driver, (1, 0, self.pd), (4, 8, 0), (5, 4, 15), (6, 4, 1), (7, 4, 0), (9, 8, 0),
+                                     *((11 + place, 4, ctypes.addressof(answer)) for place, answer in enumerate(answers)),
+                                     *attributes)
+
+    def create_qp_by_ioctl(self, cq: int, *attributes: tuple[int, int, int]) -> int:
+        capacity = ctypes.create_string_buffer(struct.pack("<IIIII", 4, 4, 1, 1, 0), 20)
+        answer, number = ctypes.create_string_buffer(20), ctypes.create_string_buffer(4)
+        driver = pack("<QQIIIIIIQIBBH", self.queue.address + 65536, self.record.address + 64, 16, 4, 4, QP_UAR_PAGE_INDEX, 1,
+                      self.uar, 0, 0, 0, 0, 0)
+        return self._create_by_ioctl(QP_OBJECT, driver, (2, 0, self.pd), (4, 0, cq), (5, 0, cq), (7, 8, 0),
+                                     (8, 20, ctypes.addressof(capacity)), (9, 8, RC), (13, 20, ctypes.addressof(answer)),
+                                     (14, 4, ctypes.addressof(number)), *attributes)
 
     def ask_device(self, request: bytes, room: int = 16) -> bytes:
         """A command that is about no object."""

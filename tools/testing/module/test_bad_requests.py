@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Requests that no library would send: each is refused with the right error and changes nothing."""
 
+import ctypes
 import errno
 import mmap
 import struct
@@ -260,6 +261,35 @@ class BadRequests(BadRequestTest):
             self.assert_refused(errno.EINVAL, self.device.map, offset, pages=2)
         for offset in (0, 1 << 8, 2 << 8, 6 << 8, 8 << 8, 200 << 8):
             self.assert_refused(errno.EINVAL, self.device.map, offset)
+
+
+class BufferAttributes(BadRequestTest):
+    """Buffers that are passed as attributes of the RDMA core; older kernels do not know them and refuse them themselves."""
+
+    def assert_unsupported(self, create: Callable[..., int], *arguments: object) -> None:
+        with self.subTest(create=create.__name__, arguments=arguments):
+            with self.assertRaises(OSError) as caught:
+                create(*arguments)
+            self.assertIn(caught.exception.errno, (errno.EOPNOTSUPP, errno.EPROTONOSUPPORT))
+
+    def describe_buffer(self) -> tuple[int, int]:
+        """Size and address of a struct ib_uverbs_buffer_desc."""
+        self.text = ctypes.create_string_buffer(struct.pack("<IiIIQQ", raw_verbs.BUFFER_TYPE_VA, -1, 0, 0, self.device.queue.address,
+                                                            65536), 32)
+        return len(self.text), ctypes.addressof(self.text)
+
+    def test_buffers_passed_as_attributes_refused(self) -> None:
+        self.device.make_basics()
+        buffer = self.describe_buffer()
+        cq = self.device.create_cq_by_ioctl()
+        self.device.create_srq_by_ioctl()
+        self.device.create_qp_by_ioctl(cq)
+        self.assert_unsupported(self.device.create_cq_by_ioctl, (raw_verbs.CQ_BUF_UMEM, *buffer))
+        self.assert_unsupported(self.device.create_cq_by_ioctl, (raw_verbs.CQ_BUFFER_VA, 8, self.device.queue.address),
+                                (raw_verbs.CQ_BUFFER_LENGTH, 8, 65536))
+        self.assert_unsupported(self.device.create_srq_by_ioctl, (raw_verbs.SRQ_BUF_UMEM, *buffer))
+        for attribute in (raw_verbs.QP_BUF_UMEM, raw_verbs.QP_RQ_BUF_UMEM, raw_verbs.QP_SQ_BUF_UMEM):
+            self.assert_unsupported(self.device.create_qp_by_ioctl, cq, (attribute, *buffer))
 
 
 if __name__ == "__main__":
