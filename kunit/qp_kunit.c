@@ -26,6 +26,17 @@ static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type ty
 	return context_with(fake, type, 0);
 }
 
+/* As public drivers: transitions repeat it, see gsi_tx_qp_rst2init_sets_deth_sqpn_1(). */
+static void gsi_tx_qp_is_created_with_deth_sqpn_1(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context = context_with(fake, IB_QPT_UD, CXIB_QP_CREATE_GSI_TX);
+
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_deth_sqpn(&context));
+	context = context_of(fake, IB_QPT_UD);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_deth_sqpn(&context));
+}
+
 /* IB_WR_REG_MR, IB_WR_LOCAL_INV and the driver's own updates are UMR WQEs, which need fre. */
 static void kernel_qp_is_created_with_fre(struct kunit *test)
 {
@@ -192,6 +203,7 @@ static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(gsi_tx_qp_is_created_with_deth_sqpn_1),
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
 	KUNIT_CASE(xrc_qp_has_uid_of_kernel),
 	KUNIT_CASE(user_qp_is_created_without_fre),

@@ -44,6 +44,7 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 		.sq_sig_type = gsi->qp->sq.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
 									 IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_UD,
+		.create_flags = CXIB_QP_CREATE_GSI_TX,
 	};
 	struct ib_qp *ib = ib_create_qp(service->pd, &init);
 	int err;

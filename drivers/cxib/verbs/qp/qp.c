@@ -68,6 +68,9 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 {
 	u32 flags = 0;
 
+	/* uverbs does not let user space pass reserved flags. */
+	if (caps->set_deth_sqpn && type == IB_QPT_UD)
+		flags |= CXIB_QP_CREATE_GSI_TX;
 	if (caps->block_lb_mc)
 		flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	if (caps->sho && type == IB_QPT_RC)
@@ -293,6 +296,8 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_dci_errored);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(context, 1);
+	if (init->create_flags & CXIB_QP_CREATE_GSI_TX)
+		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	hw_qpc_set_fre(context, !qp->is_user);
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	if (qp->packet_based_credit)

@@ -21,6 +21,9 @@
 /* QP type of the driver's own UMR QP, which updates mkeys of all PDs. */
 #define CXIB_QPT_UMR		IB_QPT_RESERVED1
 
+/* A QP that sends for the GSI QP: its packets name QP 1 as source. */
+#define CXIB_QP_CREATE_GSI_TX	IB_QP_CREATE_RESERVED_START
+
 /*
  * The requester asks for an ACK every 2^8 packets; with 0 it would for each. CREATE_QP,
  * INIT2RTR and RTR2RTS take the field, and each overwrites it.
