@@ -119,7 +119,18 @@ static void attr_offers_atomics_of_8_bytes_whose_operations_are_all_there(struct
 	expect_atomics(test, IB_ATOMIC_NONE, IB_ATOMIC_NONE);
 }
 
+/* rdma_rw registers READs with more SGEs: rdma_rw_io_needs_mr(). */
+static void attr_max_sgl_rd_is_that_of_device(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, attr_of(test)->max_sgl_rd);
+	fixture->hw.caps.max_sgl_for_optimized_performance = 3;
+	KUNIT_EXPECT_EQ(test, 3, attr_of(test)->max_sgl_rd);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(attr_max_sgl_rd_is_that_of_device),
 	KUNIT_CASE(attr_reports_device_and_firmware),
 	KUNIT_CASE(attr_without_imaicl_offers_fast_registration_only),
 	KUNIT_CASE(attr_without_host_byte_order_offers_no_atomics),

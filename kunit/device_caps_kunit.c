@@ -392,7 +392,51 @@ static void caps_all_zeros_or_ones_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
+/* Firmware that does not take over what SET_HCA_CAP says. */
+static void caps_read_back_uses_what_device_has(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->caps;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, caps));
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->current_caps, LOG_QPS - 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_read_back(&fixture->queue, caps));
+	KUNIT_EXPECT_EQ(test, LOG_QPS - 1, caps->log_max_qp);
+}
+
+/* Commands of other pages have failed: the general page does not say so. */
+static void caps_read_back_enables_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->caps;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, caps));
+	caps->pg = 0;
+	caps->atomic = 0;
+	caps->max_num_eqs = WQE_BYTES;
+	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
+	hw_cmd_hca_cap_set_atomic(fixture->hca->current_caps, 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_read_back(&fixture->queue, caps));
+	KUNIT_EXPECT_EQ(test, 0, caps->pg);
+	KUNIT_EXPECT_EQ(test, 0, caps->atomic);
+	KUNIT_EXPECT_EQ(test, WQE_BYTES, caps->max_num_eqs);
+}
+
+static void caps_read_back_out_of_range_keeps_configured(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->caps;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, caps));
+	hw_cmd_hca_cap_set_rc(fixture->hca->current_caps, 0);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_device_caps_read_back(&fixture->queue, caps));
+	KUNIT_EXPECT_EQ(test, 1, caps->rc);
+}
+
 static struct kunit_case device_caps_cases[] = {
+	KUNIT_CASE(caps_read_back_uses_what_device_has),
+	KUNIT_CASE(caps_read_back_enables_nothing),
+	KUNIT_CASE(caps_read_back_out_of_range_keeps_configured),
 	KUNIT_CASE(caps_decode_stores_device_values),
 	KUNIT_CASE(caps_decode_accepts_any_number_of_eqs),
 	KUNIT_CASE(caps_configure_sets_wanted_values),

@@ -314,6 +314,11 @@ static void teardown_hca(struct cxib_hw *hw)
 		cxib_hw_set_fatal(hw);
 }
 
+static int read_back_caps(struct cxib_hw *hw)
+{
+	return cxib_device_caps_read_back(&hw->commands, &hw->caps);
+}
+
 static int query_memic(struct cxib_hw *hw)
 {
 	return cxib_command_optional(cxib_device_caps_query_memic(&hw->commands, &hw->caps));
@@ -386,6 +391,7 @@ static const struct cxib_step steps[] = {
 	{ "HCA capabilities", configure_caps, NULL },
 	{ "init pages", supply_init_pages, NULL },
 	{ "INIT_HCA", init_hca, teardown_hca },
+	{ "HCA capabilities after INIT_HCA", read_back_caps, NULL },
 	{ "SET_DRIVER_VERSION", set_driver_version, NULL },
 	{ "MEMIC", query_memic, NULL },
 	{ "QUERY_ADAPTER", query_adapter, NULL },

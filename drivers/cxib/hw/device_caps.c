@@ -85,6 +85,7 @@ static const struct capability general[] = {
 	OBJECTS(log_max_transport_domain, 0),
 	OBJECTS(log_max_mcg, 0),
 	CAPABILITY(max_qp_mcg),
+	CAPABILITY(max_sgl_for_optimized_performance),
 	CAPABILITY(max_qp_cnt),
 	CAPABILITY(out_of_seq_cnt),
 	CAPABILITY(retransmission_q_counters),
@@ -505,6 +506,58 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_configure);
+
+static void log_differences(struct device *dev, const struct cxib_device_caps *configured,
+			    const struct cxib_device_caps *found)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(general); i++) {
+		u32 was = value_of(configured, general[i].offset);
+		u32 is = value_of(found, general[i].offset);
+
+		if (is != was)
+			dev_warn(dev, "capability %s: %u after INIT_HCA (%u configured)\n",
+				 general[i].name, is, was);
+	}
+}
+
+/**
+ * cxib_device_caps_read_back() - query the capabilities that the device really has
+ * @queue: command queue, after INIT_HCA
+ * @caps: configured capabilities; output
+ *
+ * Firmware may have other ones than were configured, which is logged. Features that other pages
+ * disable remain disabled.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, an error of the command, -ENOMEM, or -EOPNOTSUPP when a capability is out of range,
+ * which is logged.
+ */
+int cxib_device_caps_read_back(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_cmd_hca_cap *page = kvzalloc(sizeof(*page), GFP_KERNEL);
+	struct cxib_device_caps *found = kmemdup(caps, sizeof(*caps), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!page || !found)
+		goto free;
+	err = cxib_cmd_query_general_caps(queue, CXIB_CAP_CURRENT, page) ?:
+	      cxib_device_caps_decode(queue->dev, page, found);
+	if (err)
+		goto free;
+	found->max_num_eqs = caps->max_num_eqs;
+	found->atomic = min(found->atomic, caps->atomic);
+	found->pg = min(found->pg, caps->pg);
+	log_differences(queue->dev, caps, found);
+	*caps = *found;
+	queue->bus->log_uar_distance = cxib_log_uar_distance(caps);
+free:
+	kfree(found);
+	kvfree(page);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_read_back);
 
 /**
  * cxib_device_caps_query_memic() - query what memory of the device itself there is

@@ -34,6 +34,7 @@ struct hw_cmd_hca_cap;
  * @log_max_transport_domain: log2 of the number of transport domains
  * @log_max_mcg: log2 of the number of multicast groups
  * @max_qp_mcg: number of QPs in a multicast group
+ * @max_sgl_for_optimized_performance: READs with more SGEs are faster through an MR; 0: unknown
  * @max_qp_cnt: number of Q counter sets
  * @out_of_seq_cnt: Q counters include packets out of sequence
  * @retransmission_q_counters: Q counters include reasons for retransmissions
@@ -160,6 +161,7 @@ struct cxib_device_caps {
 	u32 log_max_transport_domain;
 	u32 log_max_mcg;
 	u32 max_qp_mcg;
+	u32 max_sgl_for_optimized_performance;
 	u32 max_qp_cnt;
 	u32 out_of_seq_cnt;
 	u32 retransmission_q_counters;
@@ -264,6 +266,7 @@ void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hc
 			     unsigned int log_host_page);
 unsigned int cxib_log_uar_distance(const struct cxib_device_caps *caps);
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
+int cxib_device_caps_read_back(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
 int cxib_device_caps_query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps);

@@ -260,6 +260,7 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_send_sge = CXIB_SEND_SGE_MAX;
 	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
+	attr->max_sgl_rd = caps->max_sgl_for_optimized_performance;
 	attr->max_cq = BIT(caps->log_max_cq);
 	attr->max_cqe = BIT(caps->log_max_cq_sz) - 1;
 	attr->max_mr = BIT(caps->log_max_mkey);
