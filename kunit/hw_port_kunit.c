@@ -236,9 +236,10 @@ static void query_vport_gid_table_of_other_length_reads_one_by_one(struct kunit 
 	}
 }
 
-static void query_vport_pkey_table_refused_reads_one_by_one(struct kunit *test)
+/* Two P_Keys share a dword, so each output has room for two. */
+static void query_vport_pkey_reads_one_by_one(struct kunit *test)
 {
-	struct single_entries entries = { .status = HW_COMMAND_STATUS_BAD_PARAMETER };
+	struct single_entries entries = {};
 	struct scripted_hca *scripted = test->priv;
 	u16 pkeys[PKEYS];
 	unsigned int i;
@@ -246,7 +247,8 @@ static void query_vport_pkey_table_refused_reads_one_by_one(struct kunit *test)
 	scripted->hca->script = script_single_entries;
 	scripted->hca->script_context = &entries;
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
-	KUNIT_EXPECT_EQ(test, 1, entries.refused);
+	KUNIT_EXPECT_EQ(test, 0, entries.refused);
+	KUNIT_EXPECT_EQ(test, PKEYS, scripted->hca->commands);
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
 		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
 }
@@ -263,25 +265,8 @@ static void query_vport_tables_refused_entry_returns_error(struct kunit *test)
 			cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
-	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 4);
-}
-
-/* Two P_Keys share a dword. */
-static void query_vport_pkey_table_takes_one_command(struct kunit *test)
-{
-	struct scripted_hca *scripted = test->priv;
-	struct hw_query_hca_vport_pkey_out *out = scripted->out;
-	u16 pkeys[PKEYS];
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
-		hw_pkey_set_pkey(&out->pkey[i], FULL_MEMBER | i);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
-	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
-	KUNIT_EXPECT_EQ(test, ALL_ENTRIES,
-			hw_query_hca_vport_pkey_in_get_pkey_index(scripted->in));
-	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
-		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
+	/* The table of GIDs, one of them, one P_Key. */
+	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 3);
 }
 
 static void expect_register(struct kunit *test, u32 number, u32 op_mod)
@@ -358,6 +343,42 @@ static void node_desc_max_length_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, text[CXIB_NODE_DESCRIPTION_SIZE - 1], 'y');
 }
 
+static void query_vport_counter_names_vport(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_query_vport_counter_out counters;
+	struct hw_traffic_counter *sent =
+		hw_query_vport_counter_out_transmitted_ib_unicast(scripted->out);
+
+	hw_traffic_counter_set_packets(sent, DROPPED);
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_counter(&scripted->queue, PORT, &counters));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_VPORT_COUNTER,
+			hw_query_vport_counter_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_query_vport_counter_in_get_port_num(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0, hw_query_vport_counter_in_get_other_vport(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0, hw_query_vport_counter_in_get_clear(scripted->in));
+	sent = hw_query_vport_counter_out_transmitted_ib_unicast(&counters);
+	KUNIT_EXPECT_EQ(test, DROPPED, hw_traffic_counter_get_packets(sent));
+}
+
+static void query_ppcnt_ib_reads_infiniband_group(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	const struct hw_access_register_in *in = scripted->in;
+	struct hw_access_register_out *out = scripted->out;
+	struct hw_ib_port_cntrs_grp_data_layout *given, counters;
+
+	given = hw_ppcnt_reg_counter_set_ib_port_cntrs_grp_data_layout((void *)out->register_data);
+	hw_ib_port_cntrs_grp_data_layout_set_vl_15_dropped(given, DROPPED);
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_ppcnt_ib(&scripted->queue, PORT, &counters));
+	KUNIT_EXPECT_EQ(test, HW_REGISTER_PPCNT, hw_access_register_in_get_register_id(in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_ppcnt_reg_get_local_port((const void *)in->register_data));
+	KUNIT_EXPECT_EQ(test, HW_PPCNT_GROUP_INFINIBAND_PORT,
+			hw_ppcnt_reg_get_grp((const void *)in->register_data));
+	KUNIT_EXPECT_EQ(test, DROPPED,
+			hw_ib_port_cntrs_grp_data_layout_get_vl_15_dropped(&counters));
+}
+
 static void mad_ifc_returns_response(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -417,13 +438,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(query_vport_gid_table_takes_one_command),
 	KUNIT_CASE(query_vport_gid_table_refused_reads_one_by_one),
 	KUNIT_CASE(query_vport_gid_table_of_other_length_reads_one_by_one),
-	KUNIT_CASE(query_vport_pkey_table_refused_reads_one_by_one),
+	KUNIT_CASE(query_vport_pkey_reads_one_by_one),
 	KUNIT_CASE(query_vport_tables_refused_entry_returns_error),
-	KUNIT_CASE(query_vport_pkey_table_takes_one_command),
 	KUNIT_CASE(query_ptys_returns_width_and_speed),
 	KUNIT_CASE(query_pmtu_returns_mtus),
 	KUNIT_CASE(query_pvlc_returns_vls),
 	KUNIT_CASE(node_desc_max_length_is_kept),
+	KUNIT_CASE(query_vport_counter_names_vport),
+	KUNIT_CASE(query_ppcnt_ib_reads_infiniband_group),
 	KUNIT_CASE(mad_ifc_returns_response),
 	KUNIT_CASE(q_counter_query_returns_counters),
 	{}

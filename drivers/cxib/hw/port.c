@@ -154,27 +154,22 @@ int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vpor
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
 
-static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
-		       unsigned int count, u16 *pkeys)
+static int query_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
+		      u16 *pkey)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
 	struct hw_query_hca_vport_pkey_out *out;
-	struct cxib_command command = {
-		.in = &in, .in_length = sizeof(in),
-		.optional = is_table(index),
-	};
-	unsigned int i;
+	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
 	int err;
 
-	out = cxib_command_alloc_out(&command, struct_size(out, pkey, count));
+	out = cxib_command_alloc_out(&command, struct_size(out, pkey, 1));
 	if (!out)
 		return -ENOMEM;
 	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
 	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
 	hw_query_hca_vport_pkey_in_set_pkey_index(&in, index);
 	err = cxib_cmd_exec(queue, &command);
-	for (i = 0; i < count; i++)
-		pkeys[i] = hw_pkey_get_pkey(&out->pkey[i]);
+	*pkey = hw_pkey_get_pkey(&out->pkey[0]);
 	kvfree(out);
 	return err;
 }
@@ -186,7 +181,8 @@ static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, uns
  * @count: length of the table
  * @pkeys: output: @count P_Keys
  *
- * One command; one for each P_Key if firmware refuses that.
+ * One command for each P_Key, as in public drivers: the output for a whole table does not say how
+ * many P_Keys it has, so a short one would look like invalid P_Keys.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_exec().
@@ -194,14 +190,11 @@ static int query_pkeys(struct cxib_command_queue *queue, unsigned int vport, uns
 int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
 			      unsigned int count, u16 *pkeys)
 {
-	int err = query_pkeys(queue, vport, ALL_ENTRIES, count, pkeys);
 	unsigned int i;
+	int err = 0;
 
-	if (!cxib_command_is_refusal(err))
-		return err;
-	err = 0;
 	for (i = 0; i < count && !err; i++)
-		err = query_pkeys(queue, vport, i, 1, &pkeys[i]);
+		err = query_pkey(queue, vport, i, &pkeys[i]);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
@@ -313,6 +306,43 @@ int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pvlc);
+
+/**
+ * cxib_cmd_query_ppcnt_ib() - register PPCNT: reads the InfiniBand counters of a port
+ * @queue: command queue
+ * @port: port number
+ * @counters: output
+ */
+int cxib_cmd_query_ppcnt_ib(struct cxib_command_queue *queue, unsigned int port,
+			    struct hw_ib_port_cntrs_grp_data_layout *counters)
+{
+	struct hw_ppcnt_reg data = {};
+	int err;
+
+	hw_ppcnt_reg_set_local_port(&data, port);
+	hw_ppcnt_reg_set_grp(&data, HW_PPCNT_GROUP_INFINIBAND_PORT);
+	err = access_register(queue, HW_REGISTER_PPCNT, ACCESS_READ, false, &data, sizeof(data));
+	*counters = *hw_ppcnt_reg_get_counter_set_ib_port_cntrs_grp_data_layout(&data);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_ppcnt_ib);
+
+/**
+ * cxib_cmd_query_vport_counter() - QUERY_VPORT_COUNTER: reads the traffic counters of a port
+ * @queue: command queue
+ * @vport: vport number
+ * @counters: output
+ */
+int cxib_cmd_query_vport_counter(struct cxib_command_queue *queue, unsigned int vport,
+				 struct hw_query_vport_counter_out *counters)
+{
+	struct hw_query_vport_counter_in in = {};
+
+	hw_query_vport_counter_in_set_opcode(&in, HW_CMD_QUERY_VPORT_COUNTER);
+	hw_query_vport_counter_in_set_port_num(&in, vport);
+	return cxib_cmd_exec_inout(queue, in, *counters);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_counter);
 
 /**
  * cxib_cmd_query_node_desc() - register NODE_DESC: reads the node description

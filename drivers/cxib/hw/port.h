@@ -13,6 +13,7 @@
 
 #include "hw/commands_port.h"
 #include "hw/contexts.h"
+#include "hw/registers.h"
 
 struct cxib_command_queue;
 
@@ -110,6 +111,10 @@ int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, boo
 int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, bool no_log,
 			struct cxib_mtu *mtu);
 int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
+int cxib_cmd_query_ppcnt_ib(struct cxib_command_queue *queue, unsigned int port,
+			    struct hw_ib_port_cntrs_grp_data_layout *counters);
+int cxib_cmd_query_vport_counter(struct cxib_command_queue *queue, unsigned int vport,
+				 struct hw_query_vport_counter_out *counters);
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE]);
 int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,

@@ -32,7 +32,7 @@ OPTIONAL = {
     "query_hca_cap 0x7",  # atomic operations
     "query_hca_cap 0x1f",  # device memory
     "query_hca_cap 0x41",  # the second general page: a larger number of EQs
-    "query_hca_vport_gid 0x0", "query_hca_vport_pkey 0x0",  # tables: then each entry is read by itself
+    "query_hca_vport_gid 0x0",  # a table: then each entry is read by itself
     "query_special_contexts 0x0",
     "set_driver_version 0x0",
     "set_hca_cap 0x4",  # page faults
@@ -43,6 +43,7 @@ OPTIONAL = {
 NEEDED_FIRST = {
     "create_eq 0x0",  # event queues of commands, events and the first vector, not those of other vectors and page faults
     "query_hca_vport_context 0x0",  # the RDMA core's, not its clients'
+    "query_hca_vport_pkey 0x0",  # likewise
 }
 """Those that it can do without when they are issued again."""
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* MADs for the agents of this node that the firmware implements. */
+/* MADs for the agents of this node that the firmware or the driver implements. */
 #include <kunit/visibility.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
 
 #include "verbs/port/mad.h"
+#include "verbs/port/pma.h"
 #include "verbs/verbs.h"
 
 /* D bit in the status of a directed-route SMP: the response. */
@@ -49,6 +50,12 @@ static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_
 	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);
 }
 
+static bool is_pma_get(const struct ib_mad_hdr *header)
+{
+	return header->mgmt_class == IB_MGMT_CLASS_PERF_MGMT &&
+	       header->method == IB_MGMT_METHOD_GET;
+}
+
 int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
 		     const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
 		     size_t *out_size, u16 *out_pkey_index)
@@ -60,11 +67,18 @@ int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct i
 		.request = in,
 		.response = out,
 	};
+	int err;
 
 	if (is_own_trap(&in->mad_hdr, in_wc))
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!cxib_mad_is_for_agent(&in->mad_hdr))
 		return IB_MAD_RESULT_SUCCESS;
+	if (is_pma_get(&in->mad_hdr)) {
+		err = cxib_pma_get(to_ibdev(ib), in, out);
+		if (err != -EOPNOTSUPP)
+			return err ? IB_MAD_RESULT_FAILURE :
+				     IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+	}
 	if (cxib_cmd_mad_ifc(commands_of(to_ibdev(ib)), &mad))
 		return IB_MAD_RESULT_FAILURE;
 	/* TrapRepress has no response. */

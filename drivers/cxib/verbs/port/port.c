@@ -19,8 +19,14 @@ static struct cxib_port *port_of(struct cxib_ibdev *ibdev, u32 number)
 	return &ibdev->ports[number - 1];
 }
 
-/* Functions with a single port use port number 0. */
-static unsigned int vport_of(const struct cxib_ibdev *ibdev, const struct cxib_port *port)
+/**
+ * cxib_port_vport() - the number by which commands name a port
+ * @ibdev: RDMA device
+ * @port: its port
+ *
+ * Return: the port number; 0 for functions with a single port.
+ */
+unsigned int cxib_port_vport(const struct cxib_ibdev *ibdev, const struct cxib_port *port)
 {
 	return ibdev->hw->caps.num_ports > 1 ? port->number : 0;
 }
@@ -166,8 +172,8 @@ static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool agai
 
 	if (port->gids_valid && !again)
 		return 0;
-	err = cxib_cmd_query_vport_gid(commands_of(ibdev), vport_of(ibdev, port), port->gid_count,
-				       port->gids);
+	err = cxib_cmd_query_vport_gid(commands_of(ibdev), cxib_port_vport(ibdev, port),
+				       port->gid_count, port->gids);
 	port->gids_valid = !err;
 	return err;
 }
@@ -180,8 +186,8 @@ static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port, bool aga
 
 	if (port->pkeys_valid && !again)
 		return 0;
-	err = cxib_cmd_query_vport_pkey(commands_of(ibdev), vport_of(ibdev, port), port->pkey_count,
-					port->pkeys);
+	err = cxib_cmd_query_vport_pkey(commands_of(ibdev), cxib_port_vport(ibdev, port),
+					port->pkey_count, port->pkeys);
 	port->pkeys_valid = !err;
 	return err;
 }
@@ -241,7 +247,7 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 	struct cxib_vport vport;
 	int err;
 
-	err = cxib_cmd_query_hca_vport(commands_of(ibdev), vport_of(ibdev, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands_of(ibdev), cxib_port_vport(ibdev, port), &vport);
 	if (!err)
 		err = query_link(ibdev, port, attr);
 	if (!err)
@@ -269,7 +275,7 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 	}
 	/* Bits that do not change are set, as in mlx5_ib_modify_port(). */
 	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
-					 vport_of(ibdev, port_of(ibdev, number)), select,
+					 cxib_port_vport(ibdev, port_of(ibdev, number)), select,
 					 ~change->clr_port_cap_mask | change->set_port_cap_mask);
 }
 
@@ -330,7 +336,7 @@ static int query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
 	struct cxib_vport vport;
 	int err;
 
-	err = cxib_cmd_query_hca_vport(commands, vport_of(ibdev, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands, cxib_port_vport(ibdev, port), &vport);
 	if (err)
 		return err;
 	/* Informative only: 0 stands for an unknown number of virtual lanes. */

@@ -56,6 +56,7 @@ u8 cxib_link_width(u32 width);
 u8 cxib_vl_code(u32 vls);
 bool cxib_port_event(enum hw_port_change_subtype change, enum ib_event_type *event);
 
+unsigned int cxib_port_vport(const struct cxib_ibdev *ibdev, const struct cxib_port *port);
 int cxib_ports_create(struct cxib_ibdev *ibdev);
 void cxib_ports_destroy(struct cxib_ibdev *ibdev);
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change);
