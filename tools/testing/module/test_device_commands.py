@@ -102,6 +102,11 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EINVAL):
             self.device.ask_device(command(QUERY_HCA_CAP)[:12], CAPABILITIES_BYTES)
 
+    def test_command_for_other_function_refused(self) -> None:
+        for function in (1, 0x8000):
+            with self.subTest(function=function), self.refused(errno.EPERM):
+                self.device.ask_device(command(QUERY_HCA_CAP, w1=function << 16 | GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
+
     def test_invalid_vector_refused(self) -> None:
         self.assertGreater(self.device.query_eqn(0), 0)
         for vector in (1000, 0xFFFFFFFF):

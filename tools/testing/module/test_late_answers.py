@@ -5,11 +5,13 @@
 Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 """
 
+import concurrent.futures
 import contextlib
 import ctypes
 import mmap
 import os
 import pathlib
+import re
 import time
 import unittest
 from collections.abc import Callable, Iterator
@@ -54,6 +56,12 @@ def next_key(domain: PD) -> int:
 
 def address_of(memory: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def num_sleeping() -> int:
+    """Threads of this process that no signal interrupts."""
+    states = [path.read_text().rsplit(")", 1)[1].split()[0] for path in pathlib.Path("/proc/self/task").glob("*/stat")]
+    return states.count("D")
 
 
 class LateAnswers(RecoveryTest):
@@ -193,6 +201,31 @@ class LateAnswers(RecoveryTest):
                 gone.close()
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")
+
+
+class Flood(RecoveryTest):
+    """Many programs ask for commands that take long."""
+
+    PROGRAMS, DELAY = 40, 15000  # milliseconds
+    SLOTS = 31
+    """One of 32 is for pages."""
+
+    def issued(self) -> int:
+        text = pathlib.Path(f"/sys/kernel/debug/cxib/{self.hca.name}/command_queue").read_text()
+        return len(re.findall(r"^slot \d+: issued, query_hca_vport_context", text, re.MULTILINE))
+
+    def test_programs_leave_slots_to_kernel(self) -> None:
+        state = next(self.hca.glob("infiniband/*/ports/1/state"))
+        self.addCleanup(control, "faults", "clear")
+        trouble("fault", f"command QUERY_HCA_VPORT_CONTEXT delay={self.DELAY}ms")
+        with concurrent.futures.ThreadPoolExecutor(self.PROGRAMS) as pool:
+            readers = [pool.submit(state.read_text) for _ in range(self.PROGRAMS)]
+            # Each is in the kernel: it waits for its command, or for a slot.
+            until(lambda: num_sleeping() == self.PROGRAMS, "all wait")
+            issued = self.issued()
+            control("faults", "clear")
+            self.assertEqual({reader.result() for reader in readers}, {"4: ACTIVE\n"})
+        self.assertEqual(issued, self.SLOTS // 2)
 
 
 if __name__ == "__main__":
