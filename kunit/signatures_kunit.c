@@ -559,7 +559,7 @@ static void cq_error_refuses_mrs_in_use(struct kunit *test)
 	cxib_distrust_sig_mrs(&sig_mr->fake->ibdev, sig_mr->fake->cq.cqn, 0);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_check_mr_status(&sig_mr->mr.mr.ib,
 							 IB_MR_CHECK_SIG_STATUS, &status));
-	KUNIT_EXPECT_EQ(test, -EIO, post(sig_mr, 3));
+	KUNIT_EXPECT_EQ(test, -EIO, post(sig_mr, 2));
 }
 
 static void cq_error_keeps_mrs_not_in_use(struct kunit *test)

@@ -209,7 +209,7 @@ static bool sq_find_response(const struct cxib_qp *qp, u32 transfer, u32 *respon
 }
 
 /*
- * Cancels what tells the ULP, or the remote one, that the data are good: a signaled transfer, or the
+ * Cancels the WR whose success would mean that the data are good: a signaled transfer, or the
  * response of one that is not signaled.
  */
 static int sq_cancel_success(struct cxib_qp *qp, u32 resume, u32 transfer)
