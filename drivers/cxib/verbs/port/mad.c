@@ -88,3 +88,4 @@ int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct i
 		out->mad_hdr.status |= DIRECTION;
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_process_mad);

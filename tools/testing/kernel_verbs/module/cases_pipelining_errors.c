@@ -209,16 +209,20 @@ static int run_read(struct kverbs_report *report, const struct kverbs_settings *
 	return kverbs_target_run(report, &spec, read_then_respond);
 }
 
-static int expect_refused(struct kverbs_target *target, const char *what, struct read_wrs *wrs)
+static int expect_refused_from(struct kverbs_target *target, const char *what, struct kverbs_single *first)
 {
 	const struct ib_send_wr *bad = NULL;
-	struct kverbs_single *first = first_of(target, wrs);
 	int err = ib_post_send(target_end(target)->qp, &first->send, &bad);
 
 	if (err == -EINVAL && bad == &first->send)
 		return 0;
 	return kverbs_fail(target->pair->report, "%s: posting returns %d, the first WR is %srefused", what, err,
 			   bad == &first->send ? "" : "not ");
+}
+
+static int expect_refused(struct kverbs_target *target, const char *what, struct read_wrs *wrs)
+{
+	return expect_refused_from(target, what, first_of(target, wrs));
 }
 
 /* What the driver could not cancel is refused, and nothing of it is posted. */
@@ -257,6 +261,64 @@ static int run_refused(struct kverbs_report *report, const struct kverbs_setting
 	const struct kverbs_target_spec spec = { .depth = 1, .num_mrs = 1, .bad_chance = 50, .seed = 18 };
 
 	return kverbs_target_run(report, &spec, refuse_unprotected);
+}
+
+/* A second READ of the registration, with a response of its own, behind the first. */
+static int post_two_reads(struct kverbs_target *target, struct read_wrs *wrs, struct read_wrs *again)
+{
+	u32 i;
+	int err;
+
+	fill_wire(target, true);
+	err = make_read(target, wrs);
+	*again = *wrs;
+	again->read.send.sg_list = &again->read.sge;
+	again->read.send.next = &again->response.send;
+	again->response.send.sg_list = &again->response.sge;
+	wrs->response.send.next = &again->read.send;
+	for (i = 0; i < 2 && !err; i++)
+		err = kverbs_post_slot(target->pair, client_end(target), target->started++ % KVERBS_SLOTS,
+				       SZ_64);
+	if (!err)
+		err = kverbs_post_single(target->pair, target_end(target), first_of(target, wrs));
+	only_command(target)->registered[0] = true;
+	return err;
+}
+
+/* The device reports one error of a registration, so the second READ is not checked by the device. */
+static int transfer_twice(struct kverbs_target *target)
+{
+	struct read_wrs wrs, again;
+	struct ib_wc wc;
+	int err = post_two_reads(target, &wrs, &again);
+	u32 i;
+
+	for (i = 0; i < 2 && !err; i++) {
+		err = kverbs_await(target->pair, target_end(target)->send_cq, &wc);
+		if (!err)
+			err = expect(target, "response is cancelled", cxib_wc_is_cancelled(&wc), true);
+	}
+	if (!err)
+		err = expect_no_response(target);
+	if (!err)
+		err = expect_refused_from(target, "transfer of a failed MR", &again.read);
+	if (!err)
+		err = expect(target, "errors", kverbs_target_find_bad(target, only_command(target)), 1);
+	if (!err)
+		err = expect_refused_from(target, "transfer of a checked MR", &again.read);
+	if (!err)
+		err = post_read(target, true);
+	if (!err)
+		err = kverbs_await(target->pair, target_end(target)->send_cq, &wc);
+	return err ?: expect(target, "response after a registration is cancelled",
+			     cxib_wc_is_cancelled(&wc), true);
+}
+
+static int run_twice(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	const struct kverbs_target_spec spec = { .depth = 1, .num_mrs = 1, .seed = settings->seed };
+
+	return kverbs_target_run(report, &spec, transfer_twice);
 }
 
 /*
@@ -607,6 +669,7 @@ const struct kverbs_case kverbs_pipelining_error_cases[] = {
 	{ "pipelining_unprotected_refused", run_refused },
 	{ "pipelining_error_without_report", run_without_report },
 	{ "pipelining_cancel_after_error", run_cancel_after_error },
+	{ "pipelining_transfer_twice", run_twice },
 	{ "pipelining_cancel_several", run_several },
 	{ "pipelining_drained_sends_no_more", run_drained },
 	{ "pipelining_index_wraps", run_wrap },
