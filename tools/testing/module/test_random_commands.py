@@ -36,7 +36,7 @@ SEED = int(os.environ.get("CXIB_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
 REQUESTS_OF_A_PROGRAM = 200
 CLEAN = {errno.EINVAL, errno.EPERM, errno.EREMOTEIO, errno.EBUSY, errno.ENOENT, errno.EFAULT, errno.EOPNOTSUPP,
-         errno.EPROTONOSUPPORT, errno.ENOMEM, errno.EOVERFLOW}
+         errno.EPROTONOSUPPORT, errno.ENOMEM, errno.EOVERFLOW, errno.EBADF}
 """Errors that say that a request was refused, not that anything has gone wrong."""
 
 CREATE_CQ, QUERY_CQ, MODIFY_CQ = hw.HW_CMD_CREATE_CQ, hw.HW_CMD_QUERY_CQ, hw.HW_CMD_MODIFY_CQ
@@ -197,6 +197,7 @@ class Program:
         self.rules = Rules(self.owned)
         registered, self.memory = device.register_memory(device.queue.address + 65536, 16 * PAGE, 7)
         self.handles = [registered]
+        self.files: list[int] = []
         cq = device.create_cq()
         self.owned.queues[CREATE_CQ].add(device.cq_number)
         self.objects = [Object(device.create_qp(cq), device.qp_number, CREATE_QP, True),
@@ -305,18 +306,25 @@ class Program:
             self.device.ioctl(kind, method, *attributes)
 
     def ask_for_files(self) -> None:
-        """Of answers and of events, and what uses them: cxib has none of it."""
+        """Of answers and of events, and what uses them."""
         place = ctypes.create_string_buffer(64)
+        file = self.choice.choice(self.files) if self.files and self.choice.random() < 0.8 else self.number()
+        before = open_files()
         requests: tuple[tuple[int, int, list[tuple[int, int, int]]], ...] = (
             (ANSWERS, 0x1000, [(0x1000, 0, 0)]),
             (EVENTS, 0x1000, [(0x1000, 0, 0), (0x1001, 8, self.choice.randint(0, 3))]),
-            (raw_verbs.DEVX, DEVX_SUBSCRIBE, [(0x1000, 0, self.number()), (0x1001, 0, self.target()[0].handle),
+            (raw_verbs.DEVX, DEVX_SUBSCRIBE, [(0x1000, 0, file), (0x1001, 0, self.target()[0].handle),
                                               (0x1002, 2, self.number() & 0xFFFF), (0x1003, 8, self.number())]),
             (raw_verbs.DEVX_OBJECT, DEVX_ASYNC_QUERY,
-             [(0x1000, 0, self.target()[0].handle), (0x1001, 16, ctypes.addressof(place)), (0x1002, 0, self.number()),
+             [(0x1000, 0, self.target()[0].handle), (0x1001, 16, ctypes.addressof(place)), (0x1002, 0, file),
               (0x1003, 8, self.number()), (0x1004, 2, 64)]))
         kind, method, attributes = self.choice.choice(requests)
         self.device.ioctl(kind, method, *attributes)
+        self.files.extend(open_files() - before)
+
+    def close_files(self) -> None:
+        for file in self.files:
+            os.close(file)
 
     def register(self) -> None:
         address = self.device.queue.address + self.choice.choice((0, 64, PAGE, 131072))
@@ -362,6 +370,10 @@ class Program:
             self.refused[error.errno or 0] += 1
 
 
+def open_files() -> set[int]:
+    return {int(name) for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")}
+
+
 def open_program(older: bool = False) -> raw_verbs.Device:
     device = raw_verbs.Device(rdma.devices()[0])
     if not older:
@@ -398,8 +410,11 @@ class RandomCommands(ProgramTest):
             _, memory = neighbour.register_memory(neighbour.queue.address, PAGE)
             foreign = (neighbour.pd_number, neighbour.uar, neighbour.cq_number, neighbour.qp_number, memory)
             program = Program(device, foreign, random.Random(seed))
-            for _ in range(REQUESTS_OF_A_PROGRAM):
-                program.act()
+            try:
+                for _ in range(REQUESTS_OF_A_PROGRAM):
+                    program.act()
+            finally:
+                program.close_files()
             return program
 
     def test_random_commands_granted_or_refused(self) -> None:
