@@ -21,7 +21,10 @@ TRACING = pathlib.Path("/sys/kernel/tracing")
 VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
-MAX_COMMANDS = 150
+PKEYS = 128
+MAX_COMMANDS = 150 + 5 * PKEYS
+"""A command reads one P_Key, and the table is read at a few events of bring-up."""
+
 COMMAND, BUS_MASTER = 4, 1 << 2
 """A register of PCI's configuration space, and its bit that lets a function access memory."""
 

@@ -129,6 +129,10 @@ class DeviceCommands(unittest.TestCase):
 
     def test_device_refusal_returns_eremoteio(self) -> None:
         with self.refused(errno.EREMOTEIO):
+            self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=RESERVED_NUMBERS))
+
+    def test_reservation_of_too_many_qpns_refused(self) -> None:
+        with self.refused(errno.ENOSPC):
             self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=RESERVED_NUMBERS, w3=31 << 24))
 
     def test_mkey_created_queried_and_destroyed(self) -> None:
