@@ -7,11 +7,12 @@
 #include <linux/swiotlb.h>
 
 /**
- * cxib_bounces_dma() - does the kernel copy whatever a device reads and writes
+ * cxib_bounces_dma() - whether the kernel copies all data that a device reads and writes
  * @dev: device
  *
- * Nothing copies between registered memory and its bounce buffer while it is registered: the device
- * and the process would see different data. DMA that an IOMMU translates is not bounced.
+ * The kernel does not copy between memory and its bounce buffer while the memory is registered, so
+ * the device and the process would see different data. The kernel bounces no DMA that an IOMMU
+ * translates.
  *
  * Context: process context.
  */

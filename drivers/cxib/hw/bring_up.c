@@ -3,8 +3,8 @@
  * Bring-up and tear-down of a device: an ordered list of steps.
  *
  * Memory that the device may access is allocated before the step that sets bus mastering, or is
- * tracked by accounting initialized before it. Steps are undone in reverse order, so after any
- * failure memory is freed only once bus mastering is cleared.
+ * tracked by accounting initialized before it. Steps are undone in reverse order, so memory is
+ * freed only after bus mastering is cleared, even if a step fails.
  */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
@@ -134,10 +134,10 @@ static void remove_debugfs(struct cxib_hw *hw)
 }
 
 /*
- * Disables the interface of a function that could not be reset. Firmware stops its DMA and keeps
- * the word until a reset, so that another instance of this module, or the next kernel, can detect
- * the unclean function. mlx5_core leaves the same word after a fast teardown. The address in it is
- * written as it was read.
+ * Disables the interface of a function that could not be reset. Firmware then stops its DMA and
+ * keeps the word until a reset, so another instance of this module or the next kernel can detect
+ * the unclean function. mlx5_core leaves the same word after a fast teardown. The address in the
+ * word does not change.
  */
 static void disable_interface(struct cxib_hw *hw)
 {
@@ -150,7 +150,7 @@ static void disable_interface(struct cxib_hw *hw)
 	cxib_bus_write(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12, word);
 }
 
-/* After a reset the interface is disabled as well, but without the address of a command queue. */
+/* A reset also disables the interface, but it clears the address of the command queue. */
 static bool is_disabled_without_reset(struct cxib_hw *hw)
 {
 	u32 high = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32);
@@ -174,7 +174,7 @@ static int reset_device(struct cxib_hw *hw)
 	return err;
 }
 
-/* With bus mastering, an unclean function could DMA to any address it was ever given. */
+/* With bus mastering set, an unclean function could DMA to any address that it ever received. */
 static int set_bus_master(struct cxib_hw *hw)
 {
 	int err;
@@ -290,7 +290,7 @@ static int supply_init_pages(struct cxib_hw *hw)
 	return cxib_pages_supply(&hw->pages, CXIB_PAGES_INIT);
 }
 
-/* Optional: firmware that refuses it detects the endianness itself, or does not need it. */
+/* Optional: firmware that refuses the command detects the endianness itself or does not need it. */
 static int set_host_endianness(struct cxib_hw *hw)
 {
 	if (hw->bus->is_virtual)
@@ -420,8 +420,9 @@ static void log_device(struct cxib_hw *hw, s64 milliseconds)
  *	@hw->on_fatal, @hw->health_changed, @hw->is_unclean
  *
  * Context: process context, may sleep for minutes while firmware initializes.
- * Return: 0, or the error of the step that failed: all steps are undone, and the kernel log has
- * the cause. @hw->is_unclean: the device must be reset before the next bring-up.
+ * Return: 0, or the error of the step that failed. After an error all steps are undone, the kernel
+ * log has the cause, and @hw->is_unclean says whether the device must be reset before the next
+ * bring-up.
  */
 int cxib_hw_bring_up(struct cxib_hw *hw)
 {

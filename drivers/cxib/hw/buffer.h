@@ -44,7 +44,9 @@ int cxib_buffer_create(struct cxib_buffer *buffer, struct device *dev, size_t si
 void cxib_buffer_destroy(struct cxib_buffer *buffer, struct device *dev);
 void cxib_buffer_list(const struct cxib_buffer *buffer, __be64 *addresses);
 
-/* Address at @offset of a kernel buffer; memory is contiguous up to the end of that page. */
+/*
+ * Returns the address at @offset in a kernel buffer; memory is contiguous to the end of that page.
+ */
 static inline void *cxib_buffer_at(const struct cxib_buffer *buffer, size_t offset)
 {
 	return buffer->pages[offset >> PAGE_SHIFT].memory + offset_in_page(offset);

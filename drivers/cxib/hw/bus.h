@@ -14,9 +14,9 @@ struct cxib_bus;
 /**
  * enum cxib_hw_state - life of a device
  * @CXIB_HW_UP: firmware takes commands, or will
- * @CXIB_HW_FATAL: no command is issued any more, and none is waited for; DMA may continue
- * @CXIB_HW_DMA_OFF: bus mastering is cleared: memory whose address the device knows may be freed,
- *	and what it has written can be read
+ * @CXIB_HW_FATAL: the driver issues no command and waits for none; the device may continue DMA
+ * @CXIB_HW_DMA_OFF: bus mastering is cleared: the driver may free memory whose address the device
+ *	knows, and read what the device has written
  * @CXIB_HW_GONE: the function is absent; the recovery work polls for its return
  */
 enum cxib_hw_state {
@@ -36,19 +36,19 @@ enum cxib_hw_state {
  * @write: writes @value, in host order, to the register at @offset after all earlier writes to
  *	memory. Any context.
  * @set_dma: sets or clears bus mastering; after clearing, no DMA is outstanding on return
- * @reset: resets the function, which then knows no DMA address any more. Returns 0, or the error
- *	of the platform.
+ * @reset: resets the function, which then knows no DMA address. Returns 0, or the error of the
+ *	platform.
  * @allocate_vectors: allocates between @minimum and @maximum interrupt vectors; returns their
- *	number or an error. Their affinity is not managed: a vector moves when its CPU goes
- *	offline, or when an administrator moves it.
+ *	number or an error. Their affinity is not managed: the kernel moves a vector whose CPU goes
+ *	offline, and an administrator may move any vector.
  * @free_vectors: undo @allocate_vectors
  * @request_irq: calls @handler with @context when @vector fires, initially on @cpu; on any CPU if
  *	@cpu is negative
  * @free_irq: undo @request_irq; @handler is not running on return
  * @synchronize_irq: waits for handlers of @vector that are running. May sleep.
  * @vector_cpu: returns the CPU that handles @vector at present
- * @notify_affinity: has @notify called when the CPUs of @vector change, until it is called with
- *	NULL; then the function is not running any more. One for each vector. May sleep.
+ * @notify_affinity: registers @notify, the only one of @vector, to be called when the CPUs of
+ *	@vector change. NULL unregisters it; the function is not running on return. May sleep.
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -79,7 +79,7 @@ struct cxib_bus_ops {
  * @bar: physical address of BAR 0, for mapping UAR pages; 0 for a bus without a BAR
  * @bar_size: length of BAR 0 in bytes
  * @is_virtual: the device is a VF
- * @state: raised only, see hw/state.h; a bring-up begins with %CXIB_HW_UP
+ * @state: only rises, see hw/state.h; a bring-up begins with %CXIB_HW_UP
  */
 struct cxib_bus {
 	struct device *dev;

@@ -46,8 +46,8 @@ static void set_dma(struct cxib_bus *bus, bool enabled)
 }
 
 /*
- * Probe and remove hold the device lock. The PCI core resets a function whose channel is offline
- * before it brings the channel back.
+ * The caller is in probe or remove, which hold the device lock. The PCI core resets a function
+ * whose channel is offline before it brings the channel back.
  */
 static int reset_function(struct cxib_bus *bus)
 {
@@ -56,7 +56,9 @@ static int reset_function(struct cxib_bus *bus)
 
 	if (pci_channel_offline(pci->pdev))
 		return 0;
-	/* The PCI core would wait a minute for an absent function, with the device lock held. */
+	/*
+	 * The PCI core would hold the device lock while it waits a minute for an absent function.
+	 */
 	if (!pci_device_is_present(pci->pdev))
 		return -ENODEV;
 	pci->resetting = true;
@@ -66,8 +68,8 @@ static int reset_function(struct cxib_bus *bus)
 }
 
 /*
- * Not with PCI_IRQ_AFFINITY: the kernel shuts down a managed vector when the last CPU of its mask
- * goes offline, and waiters for its completions would hang.
+ * Allocates without PCI_IRQ_AFFINITY: the kernel shuts down a managed vector when the last CPU of
+ * its mask goes offline, and users that wait for its completions would hang.
  */
 static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {
@@ -79,7 +81,10 @@ static void free_vectors(struct cxib_bus *bus)
 	pci_free_irq_vectors(to_pci(bus)->pdev);
 }
 
-/* A vector whose CPU is offline by now works on any other; so the error is ignored. */
+/*
+ * Setting the affinity fails if the CPU is offline by now. The error is ignored because the vector
+ * works on any other CPU.
+ */
 static int request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
 			  irq_handler_t handler, const char *name, void *context)
 {

@@ -13,7 +13,7 @@ struct pci_dev;
  * struct cxib_bus_pci - bus access to one PCI function
  * @bus: the interface of hw/
  * @pdev: the function
- * @resetting: hw/ is resetting the function, so reset_prepare and reset_done do nothing;
+ * @resetting: hw/ is resetting the function, so reset_prepare() and reset_done() do nothing;
  *	protected by the device lock
  */
 struct cxib_bus_pci {

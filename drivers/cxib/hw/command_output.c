@@ -112,9 +112,9 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
 }
 
 /*
- * User space can use up resources, or destroy objects to which its DEVX objects refer, as often as
- * it likes. It gets the error, and must not fill the kernel log. The driver's own objects may have
- * the shared uid: they fail for other reasons.
+ * User space can repeat at will a command that exceeds a limit, or that destroys an object to which
+ * a DEVX object refers. It gets the error, but must not fill the kernel log. The driver's own
+ * objects may have the shared uid; their commands fail for other reasons, which are logged.
  */
 static bool is_user_error(const struct cxib_command *command)
 {
@@ -160,12 +160,12 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
  * @slot: slot of the completed command, owned by the caller
  * @command: @out, @status and @syndrome are filled
  *
- * Errors are logged; the output is zeroed then.
+ * An error is logged, and zeroes the output.
  *
  * Return: 0, or
  *	-EBADMSG when token or length of the output do not match the command,
- *	-EREMOTEIO when the command is optional, and firmware reports that it was not delivered,
- *	or any status but success,
+ *	-EREMOTEIO when the command is optional, and firmware reports a status other than success or
+ *	that the command was not delivered,
  *	-EIO when the command was not delivered, or firmware failed,
  *	otherwise cxib_command_status_to_errno() of the status.
  */
@@ -182,7 +182,10 @@ int cxib_command_check_output(struct cxib_command_queue *queue,
 		err = copy_output(queue, slot, &entry, command);
 	if (!err)
 		err = check_status(queue, slot, command);
-	/* An errno of a status may also stand for a failure of the driver, such as -ENOMEM. */
+	/*
+	 * -EREMOTEIO stands for a status only; the errno may also mean a failure of the driver
+	 * (-ENOMEM).
+	 */
 	if (err && err != -EBADMSG && command->optional)
 		err = -EREMOTEIO;
 	if (err)

@@ -3,8 +3,8 @@
  * The command queue: slots, issuing commands, waiting for completions.
  *
  * A command completion event is only a hint: the ownership bit of the entry decides whether a
- * command has completed. So a late, duplicate or missing event is harmless, and the mode can
- * change between polling and events while commands are outstanding.
+ * command has completed. So a late, duplicate or missing event does no harm, and the queue can
+ * switch between polling mode and event mode while commands are outstanding.
  */
 #include <kunit/visibility.h>
 #include <linux/bitfield.h>
@@ -30,18 +30,24 @@
 #define LOG_QUEUE_SIZE		12
 #define LOG_ENTRY_SIZE		6
 #define LOG_SLOTS_MAX		5
-/* One slot for MANAGE_PAGES and one for everything else. */
+/* Two slots: one for MANAGE_PAGES and one for all other commands. */
 #define LOG_SLOTS_MIN		1
 
 /* Poll period of the ownership bit in polling mode, which bring-up and tear-down use. */
 #define POLL_MIN_US		20
 #define POLL_MAX_US		100
-/* Poll period in event mode, in case an event was lost: rare enough for a delay of a second. */
+/*
+ * Poll period in event mode, in case an event was lost. Lost events are rare, so a command may take
+ * a second longer then.
+ */
 #define RECHECK_MS		1000
 /* Poll period for late completions, which raise no event, while waiting for a free slot. */
 #define SLOT_RECHECK_MS		100
 
-/* Messages about commands per %DEFAULT_RATELIMIT_INTERVAL: about one for each slot. */
+/*
+ * Maximum number of messages about commands in %DEFAULT_RATELIMIT_INTERVAL: about one for each
+ * slot.
+ */
 #define MESSAGE_BURST	30
 
 /* Returns the signature that makes the XOR of all bytes of @entry 0xff. */
@@ -73,8 +79,8 @@ static bool is_pages_command(u16 opcode)
 }
 
 /*
- * Kernel threads do the work of the driver and of ULPs. Others are of user space: whatever system
- * call has led here, many threads can repeat it.
+ * Kernel threads work for the driver and ULPs. Any other thread belongs to user space, where many
+ * threads can repeat the system call that has led here.
  */
 static bool is_user(const struct cxib_command *command)
 {
@@ -89,7 +95,7 @@ static struct cxib_slot_class *choose_class(struct cxib_command_queue *queue, u1
 	return is_user(command) ? &queue->user : &queue->ordinary;
 }
 
-/* A slot may be one of several classes. */
+/* A slot may belong to several classes. */
 static void wake_callers(struct cxib_command_queue *queue, const struct cxib_command_slot *slot)
 {
 	struct cxib_slot_class *classes[] = {
@@ -245,7 +251,7 @@ static void compose_entry(const struct cxib_command_slot *slot,
 
 /*
  * The word with the ownership bit is written last, then the doorbell. The completion may arrive
- * right after it, so state and time are set under the lock, before the doorbell.
+ * right after the doorbell, so state and time are set first, under the lock.
  */
 static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 		 const struct cxib_command *command)
@@ -276,7 +282,7 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 	return 0;
 }
 
-/* Returns true if the command in @slot has just completed, so its caller must be woken. */
+/* Returns true if the command in @slot has just completed; then its caller must be woken up. */
 static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	lockdep_assert_held(&queue->lock);
@@ -339,7 +345,9 @@ static void count_completion(struct cxib_command_slot *slot, int err)
 	statistics->max_ns = max(statistics->max_ns, elapsed);
 }
 
-/* If timed-out commands hold all slots of user space, it can issue no further command. */
+/*
+ * Returns true if timed-out commands hold all slots of user space, which can issue no command then.
+ */
 static bool all_timed_out(const struct cxib_command_queue *queue)
 {
 	unsigned int i;
@@ -363,7 +371,10 @@ static void log_timeout(struct cxib_command_queue *queue,
 			slot->number);
 }
 
-/* Firmware may have executed the command, or may still do so. */
+/*
+ * Counts a creation whose result is unknown: firmware may have executed the command, or may still
+ * do so.
+ */
 static void open_creation(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 			  unsigned int limit_ms)
 {
@@ -379,8 +390,8 @@ static void open_creation(struct cxib_command_queue *queue, const struct cxib_co
 }
 
 /*
- * Stops waiting. Returns false if the command has completed after all. Otherwise the device owns
- * the slot, and @err is -EIO if the queue is fatal, -ETIMEDOUT if not.
+ * Ends the wait for a command. Returns false if the command has completed by now. Otherwise the
+ * device owns the slot, and @err is -EIO if the queue is fatal, else -ETIMEDOUT.
  */
 static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 			  unsigned int limit_ms, int *err)
@@ -462,9 +473,9 @@ static bool has_no_open_creation(struct cxib_command_queue *queue)
 }
 
 /*
- * Firmware refuses to destroy a parent while it has a child, even one that the driver does not
- * know. So a command that destroys a parent waits for open creations, at most the timeout of the
- * creating command once more after it has timed out.
+ * Firmware refuses to destroy a parent while it has a child, even a child that the driver does not
+ * know. So a command that destroys a parent waits for open creations. It waits until the timeout of
+ * the last creating command has passed once more after that command timed out.
  */
 static void await_creations(struct cxib_command_queue *queue, u16 opcode)
 {
@@ -487,21 +498,22 @@ static void await_creations(struct cxib_command_queue *queue, u16 opcode)
  * @queue: a started queue
  * @command: input, output buffer and options; @out, @status and @syndrome are filled
  *
- * Sleeps until the command has completed or timed out. MANAGE_PAGES has a slot of its own. All
- * other commands share the rest; each waits for a free slot at most for its timeout. Threads of
- * user space get at most half of these slots, so that they cannot keep the driver and ULPs waiting.
+ * Sleeps until the command has completed or timed out. MANAGE_PAGES has its own slot. All other
+ * commands share the other slots; each command waits for a free slot at most as long as its
+ * timeout. Threads of user space get about half of the shared slots, so that the driver and ULPs do
+ * not wait for user space.
  *
  * Context: process context, may sleep, not interruptible by signals.
  * Return: 0, or
  *	-EINVAL when input or output are too short for a command,
- *	-ENOMEM without memory for mailboxes,
+ *	-ENOMEM when there is no memory for mailboxes,
  *	-EBUSY when no slot became free in time: the command was not issued,
  *	-ETIMEDOUT when no completion arrived in time: firmware may still execute the command,
  *	-EIO when the device is fatal, the command was not delivered, or firmware failed,
  *	-EBADMSG when the output is malformed,
- *	-EREMOTEIO when the command is @optional and firmware refused it,
- *	otherwise cxib_command_status_to_errno() of the status; status and syndrome are in
- *	@command then, and in the kernel log.
+ *	-EREMOTEIO when the command is @optional and firmware refused it, otherwise
+ *	cxib_command_status_to_errno() of the status; status and syndrome are then in @command and
+ *	in the kernel log.
  */
 int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command)
 {
@@ -541,8 +553,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_exec);
 /**
  * cxib_command_queue_complete() - handles a command completion event
  * @queue: the queue
- * @slots: bit n: the command in slot n has completed; no effect for a slot without an
- *	outstanding command, or with one that the device still owns
+ * @slots: bit n: the command in slot n has completed. A bit has no effect if its slot has no
+ *	outstanding command, or if the device still owns the slot.
  *
  * Context: any, also interrupts.
  */
@@ -606,7 +618,8 @@ void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
  * cxib_command_queue_reap_late() - reaps timed-out commands that have completed since
  * @queue: the queue
  *
- * Their slots are freed. If such a command has created an object, a work item destroys it first.
+ * Frees the slots of these commands. If such a command has created an object, a work item destroys
+ * the object before it frees the slot.
  *
  * Context: process context.
  * Return: number of commands reaped.
@@ -681,8 +694,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_fatal);
  * cxib_command_queue_is_busy() - whether the device may still write to the queue
  * @queue: the queue
  *
- * Return: true if a slot is in use or held by a command that timed out, if the device may
- * have an object that the driver does not know, or if the device had a fatal error.
+ * Return: true if a slot is in use or held by a timed-out command, if the device may have an object
+ * that the driver does not know, or if the device has had a fatal error.
  */
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 {
@@ -828,7 +841,7 @@ int cxib_command_queue_start(struct cxib_command_queue *queue)
 	queue->log_stride = log_stride;
 	queue->pages.members = BIT(queue->slot_count - 1);
 	queue->ordinary.members = queue->pages.members - 1;
-	/* The upper half: other commands take the lower slots first. */
+	/* User space gets the upper half, because other commands take the lower slots first. */
 	queue->user.members = queue->ordinary.members &
 				  ~GENMASK(queue->slot_count / 2 - 1, 0) ?:
 				  queue->ordinary.members;

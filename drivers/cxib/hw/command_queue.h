@@ -4,9 +4,9 @@
  * number of threads may execute commands concurrently; each sleeps until its command completes.
  *
  * A slot is owned by software (FREE, FILLING, COMPLETED, LATE) or by hardware (ISSUED, TIMED_OUT).
- * The slot and the mailboxes of a timed-out command are held until its completion arrives or the
- * function is reset: firmware may still DMA into them. If a timed-out command creates an object,
- * its slot is LATE from its completion until hw/creations.c has destroyed the object.
+ * A timed-out command holds its slot and mailboxes until its completion arrives or the function is
+ * reset, because firmware may still DMA into them. If a timed-out command creates an object, its
+ * slot is LATE from the completion until hw/creations.c has destroyed the object.
  */
 #ifndef CXIB_HW_COMMAND_QUEUE_H
 #define CXIB_HW_COMMAND_QUEUE_H
@@ -32,9 +32,11 @@ struct dma_pool;
 
 /* The doorbell and the completion event have one bit for each slot. */
 #define CXIB_COMMAND_SLOTS_MAX		32
-/* Default timeout of commands: as in mlx5_core. Firmware may take seconds, for a tear-down say. */
+/* Default timeout of commands, as in mlx5_core: some commands, such as a teardown, take seconds. */
 #define CXIB_COMMAND_TIMEOUT_MS		60000
-/* Length in bytes of the inline data: input and output start in the queue entry itself. */
+/*
+ * The first bytes of an input and of an output are in the queue entry: length of this inline data.
+ */
 #define CXIB_COMMAND_INLINE		16
 
 /**
@@ -42,7 +44,7 @@ struct dma_pool;
  * @CXIB_SLOT_FREE: unused
  * @CXIB_SLOT_FILLING: owned by a caller that prepares a command or reads its output
  * @CXIB_SLOT_ISSUED: owned by the device; the caller waits for the completion
- * @CXIB_SLOT_COMPLETED: owned by the caller, which has to check the output
+ * @CXIB_SLOT_COMPLETED: owned by the caller, which must check the output
  * @CXIB_SLOT_TIMED_OUT: owned by the device; the caller has returned
  * @CXIB_SLOT_LATE: completed after a timeout; owned by the work item that destroys the object
  */
@@ -81,7 +83,7 @@ struct cxib_command_statistics {
  * @opcode: opcode of the command
  * @op_mod: op_mod of the command
  * @head: first words of the input
- * @creation: the kind of object that the command creates; NULL: none
+ * @creation: the kind of object that the command creates; NULL: no object
  * @out_size: length in bytes of the output buffer
  * @issued: when the doorbell was rung
  * @completed: when the completion was noticed
@@ -90,8 +92,8 @@ struct cxib_command_statistics {
  * @statistics: statistics of the opcode; NULL if they could not be allocated
  * @wait: the caller waits here for the completion
  *
- * @state is protected by the queue lock. The other members are accessed by the owner of the slot,
- * and do not change while the device owns it.
+ * The queue lock protects @state. Only the owner of the slot accesses the other members; they do
+ * not change while the device owns the slot.
  */
 struct cxib_command_slot {
 	enum cxib_slot_state state;
@@ -111,7 +113,7 @@ struct cxib_command_slot {
 };
 
 /**
- * struct cxib_slot_class - slots for the same kind of commands
+ * struct cxib_slot_class - slots for one kind of commands
  * @members: bit n: slot n is in the class
  * @wait: callers wait here for a free slot
  */
@@ -130,12 +132,12 @@ struct cxib_slot_class {
  * @slot_count: number of slots
  * @log_stride: log2 of the distance of entries in bytes
  * @ordinary: slots for all commands except MANAGE_PAGES
- * @user: at most half of @ordinary: the only slots for threads of user space
+ * @user: the upper half of @ordinary: the only slots for threads of user space
  * @pages: the slot for MANAGE_PAGES: firmware may need pages to complete the commands in all
  *	other slots
  * @statistics: struct cxib_command_statistics by opcode
  * @timeout_ms: timeout of commands that do not set their own
- * @messages: rate limit of messages about commands, separate for each device
+ * @messages: rate limit of the device's messages about commands
  * @settle: work item that checks late outputs and destroys the objects that they report
  * @settled: woken when @open has decreased
  * @lock: protects the members below, the state of every slot and the contents of @statistics;
@@ -146,9 +148,9 @@ struct cxib_slot_class {
  * @issued: number of commands issued
  * @late_completions: number of completions after a timeout
  * @missed_events: number of completions found by polling in event mode
- * @open: number of creating commands whose object, if it exists, the driver does not know
- * @late_deadline: end of waiting for their late completions, in jiffies
- * @kept: struct cxib_kept: memory that is kept while @open is not 0
+ * @open: number of open creations: the driver does not know whether their object exists
+ * @late_deadline: time in jiffies until which the driver waits for their late completions
+ * @kept: list of struct cxib_kept: memory that is kept while @open is not 0
  */
 struct cxib_command_queue {
 	struct cxib_bus *bus;
@@ -201,14 +203,15 @@ struct cxib_slot_description {
  * struct cxib_command - a command to execute
  * @in: input, starts with the opcode
  * @in_length: length of @in in bytes, at least 16
- * @out: filled: output; zeroed when there was no valid output
+ * @out: filled with the output; zeroed when there was no valid output
  * @out_length: length of @out in bytes, at least 12
  * @timeout_ms: timeout; 0: that of the queue
  * @no_log: do not log a bad status
- * @for_user: user space has requested the command. A bad status is its error, not one of the
- *	driver or device, and is logged as a debug message.
- * @optional: the caller continues without the command: every refusal by firmware is -EREMOTEIO
- * @settles: destroys the object of a late completion; does not wait for other late completions
+ * @for_user: user space has requested the command. A bad status is an error of user space, not of
+ *	the driver or device, and is logged as a debug message.
+ * @optional: the caller can continue without the command: each refusal by firmware is -EREMOTEIO
+ * @settles: the command destroys the object of a late completion, so it does not wait for other
+ *	late completions
  * @status: filled: status in the output
  * @syndrome: filled: syndrome in the output
  */
@@ -318,15 +321,16 @@ void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry 
  * cxib_command_is_refusal() - whether firmware refused an optional command and still works
  * @err: what cxib_cmd_exec() returned for a command with @optional
  *
- * The caller may continue: status and syndrome are logged. Without memory for the command nothing
- * is known of the device, and after a timeout or bad output it cannot be relied on.
+ * After a refusal, which is logged, the caller may continue. After other errors it may not: without
+ * memory for the command the driver has learned nothing about the device, and after a timeout or a
+ * malformed output the device is not reliable.
  */
 static inline bool cxib_command_is_refusal(int err)
 {
 	return err == -EREMOTEIO;
 }
 
-/* A refusal of an optional command is no error. */
+/* Turns the refusal of an optional command into success. */
 static inline int cxib_command_optional(int err)
 {
 	return cxib_command_is_refusal(err) ? 0 : err;
@@ -336,7 +340,7 @@ static inline int cxib_command_optional(int err)
  * cxib_command_is_unknown() - whether firmware may still execute a failed command, or has done so
  * @err: what cxib_cmd_exec() returned; the device is not fatal
  *
- * A command that has found no free slot (-EBUSY) has changed nothing, as one that was refused.
+ * A command that found no free slot (-EBUSY) has changed nothing, like a command that was refused.
  */
 static inline bool cxib_command_is_unknown(int err)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The commands that create objects: what destroys the object, and where its number is. */
+/*
+ * The commands that create objects, the commands that destroy these objects, and where the output
+ * of a creating command has the object number.
+ */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
 #include <linux/export.h>
@@ -35,8 +38,8 @@ static const struct cxib_creation creations[] = {
  * cxib_creation_find() - finds the kind of object that a command creates
  * @opcode: any opcode
  *
- * Return: NULL if the command creates no object that refers to memory or can be referred to. EQs
- * and firmware pages have accounting of their own.
+ * Return: the kind; NULL if the command creates no object that refers to memory or to which others
+ * can refer. The driver accounts for EQs and firmware pages separately.
  */
 const struct cxib_creation *cxib_creation_find(u16 opcode)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Late completions of creating commands: the object that was created is destroyed.
+ * Late completions of creating commands: a work item destroys the object that the device has
+ * created.
  *
- * cxib_command_queue_reap_late() notices the completion. It must not wait for another command, so
- * a work item takes over the slot.
+ * cxib_command_queue_reap_late() notices the completion. That function must not wait for another
+ * command, so a work item takes over the slot.
  */
 #include <kunit/visibility.h>
 #include <linux/device.h>
@@ -36,7 +37,7 @@ static struct cxib_command_slot *take_late(struct cxib_command_queue *queue)
 	return found;
 }
 
-/* One creation less is open. With the last one the memory that was kept is freed. */
+/* Closes one open creation. The last one frees the memory that was kept. */
 static void close_one(struct cxib_command_queue *queue)
 {
 	unsigned long flags;
@@ -84,7 +85,7 @@ static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *create
 	return min_t(u32, hw_create_psv_in_get_num_psv(psv), OUTPUT_WORDS - CXIB_PSV_WORD);
 }
 
-/* Consumes the slot. The creation stays open if its object cannot be destroyed. */
+/* Frees the slot. The creation stays open if its object cannot be destroyed. */
 static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	const struct cxib_creation *creation = slot->creation;
@@ -125,7 +126,7 @@ void cxib_creations_settle(struct work_struct *work)
 /**
  * cxib_creations_keep() - frees memory as soon as no creation is open
  * @queue: the queue
- * @kept: the memory; ownership moves to the queue, which may free it at once
+ * @kept: the memory; the queue becomes its owner and may free it at once
  *
  * Context: process context, may sleep.
  */
@@ -148,7 +149,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_creations_keep);
  * cxib_creations_are_open() - whether the device may have objects that the driver does not know
  * @queue: the queue
  *
- * Late completions that have arrived are settled first.
+ * The function first destroys the objects of late completions that have arrived.
  *
  * Context: process context, may sleep.
  * Return: true if a creation is open.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Creating commands with an unknown result: they timed out, or had a bad output.
- * Each of them is "open" until the object that the device has created after all is
- * destroyed, or the late output says that there is none. As long as any is open,
- * memory of failed creations is kept.
+ * Creating commands with an unknown result, because they timed out or had a malformed output. Such
+ * a creation is "open" until a late output arrives and either reports that there is no object, or
+ * names an object, which the driver then destroys. The driver keeps the memory of failed creations
+ * while any creation is open.
  */
 #ifndef CXIB_HW_CREATIONS_H
 #define CXIB_HW_CREATIONS_H
@@ -32,7 +32,7 @@ struct cxib_kept {
  * @create: opcode that creates it
  * @destroy: opcode that destroys it
  * @word: index of the word in the output where the object numbers start
- * @has_children: firmware refuses to destroy it while other objects refer to it
+ * @has_children: firmware refuses to destroy the object while other objects refer to it
  */
 struct cxib_creation {
 	u16 create;

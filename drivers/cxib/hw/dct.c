@@ -99,8 +99,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_dct);
  * A single event %HW_EVENT_TYPE_DCT_KEY_VIOLATION reports any number of
  * violations.
  *
- * Return: 0; -EREMOTEIO when firmware refuses, and reports no violations: the DCT works; else as
- *	cxib_cmd_exec().
+ * Return: 0; -EREMOTEIO when firmware refuses: the DCT works, but violations raise no event;
+ *	otherwise as cxib_cmd_exec().
  */
 int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {

@@ -30,7 +30,7 @@ int cxib_cmd_enable_hca(struct cxib_command_queue *queue)
 
 /**
  * cxib_cmd_disable_hca() - DISABLE_HCA: undo cxib_cmd_enable_hca()
- * @queue: command queue; firmware owns no pages any more
+ * @queue: command queue; firmware has returned all pages
  */
 int cxib_cmd_disable_hca(struct cxib_command_queue *queue)
 {
@@ -112,7 +112,7 @@ int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
 	return cxib_cmd_exec_optional(queue, in, out);
 }
 
-/* The driver works without the features of other pages than the first. */
+/* Only the general page is required: the driver works without the features of the other pages. */
 static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 		      enum cxib_cap_mode mode, struct hw_query_hca_cap_out *out)
 {
@@ -387,13 +387,13 @@ int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter
 }
 
 /**
- * cxib_uar_is_mappable() - may user space map the host page of a UAR page
+ * cxib_uar_is_mappable() - whether user space may map the host page of a UAR page
  * @bus: bus access
  * @uar: UAR index
  * @host_page: size of a host page in bytes
  *
- * Return: true if the UAR page is at the start of a host page that is in BAR 0 and does not have a
- * part of the init segment.
+ * Return: true if the UAR page is at the start of a host page, and this host page is in BAR 0 and
+ * contains no part of the init segment.
  */
 bool cxib_uar_is_mappable(const struct cxib_bus *bus, u32 uar, size_t host_page)
 {
@@ -438,7 +438,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_uar);
  * cxib_cmd_dealloc_uar() - DEALLOC_UAR: undo cxib_cmd_alloc_uar()
  * @queue: command queue
  * @uid: owner uid; 0: kernel
- * @uar: UAR index; no object refers to it any more
+ * @uar: UAR index, to which no object refers
  */
 int cxib_cmd_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
 {

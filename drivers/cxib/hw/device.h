@@ -13,7 +13,7 @@
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 
-/* Decoded part of a UAR page, which is at its start. */
+/* The device decodes only the start of a UAR page: log2 of the length of that part. */
 #define CXIB_LOG_UAR_SIZE	12
 #define CXIB_UAR_SIZE		BIT(CXIB_LOG_UAR_SIZE)
 

@@ -21,7 +21,9 @@
 #include "hw/device_caps.h"
 #include "hw/memic.h"
 
-/* More than 2^18 QPs cost firmware pages without a use. */
+/*
+ * Limit of the number of QPs: each further QP would cost firmware pages even if it is never used.
+ */
 #define LOG_QPS		18
 
 #define HOST_ORDER		HW_ATOMIC_REQ_8B_ENDIANNESS_MODE_HOST_ENDIANNESS
@@ -237,12 +239,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
  * @maximum: supported values
  * @log_host_page: log2 of the size of a host page in bytes
  *
- * The device allocates UAR pages by host page, since a process that maps one must not reach the
- * doorbells of another. With uar_4k, which mlx5_core sets on hosts with larger pages too, a UAR
- * index counts 4 KiB; without it, host pages.
+ * The device allocates one UAR page per host page, because a process that maps a UAR must not reach
+ * the doorbells of another process. A UAR index counts 4 KiB pages with uar_4k, host pages without.
+ * mlx5_core, too, sets uar_4k on hosts with larger pages.
  *
- * DC and the stop on a signature error may be off until a driver asks for them: mlx5_core sets dct,
- * and some releases of it drain_sigerr, where the maximum has them.
+ * Firmware may leave DC and the stop on a signature error disabled until a driver enables them. So
+ * dct and drain_sigerr are set if the device supports them. mlx5_core sets dct, and some of its
+ * releases set drain_sigerr.
  */
 void cxib_device_caps_choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum,
 			     unsigned int log_host_page)
@@ -290,7 +293,9 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	return cxib_cmd_set_general_caps(queue, wanted);
 }
 
-/* Devices with many EQs have their number in the second page, which overrides that of the first. */
+/*
+ * The second page has a wider field for the number of EQs, which overrides that of the first page.
+ */
 static int query_general_2(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_cmd_hca_cap_2 page;
@@ -339,9 +344,8 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
  * @sizes: operand sizes, one bit for each power of two: atomic_size_qp or
  *	atomic_size_dc
  *
- * Masked operations, and operand sizes other than 8 bytes, need a mode beyond
- * that of the InfiniBand specification: log2 of the largest operand size, at
- * least that of 8 bytes.
+ * Masked operations and operand sizes other than 8 bytes need an extended mode: log2 of the largest
+ * operand size in bytes, at least that of 8 bytes.
  *
  * Return: mode for the QP context; 0: no atomic operations.
  */
@@ -360,7 +364,7 @@ u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_atomic_mode);
 
-/* Copied field by field, because devices may set reserved bits. */
+/* Copies field by field, because devices may set reserved bits. */
 static void choose_operations(struct hw_odp_per_transport_service_cap *to,
 			      const struct hw_odp_per_transport_service_cap *from)
 {
@@ -391,7 +395,7 @@ static void choose_transports(struct hw_odp_scheme_cap *to, const struct hw_odp_
 			  hw_odp_scheme_cap_get_dc_odp_caps(from));
 }
 
-/* Transport scheme (a fault names the WQE): all supported operations. sig stays as it is. */
+/* In the transport scheme (a fault names the WQE), enables all supported operations, keeps sig. */
 static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum,
 				    const struct hw_odp_cap *configured)
 {
@@ -404,9 +408,9 @@ static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_o
 }
 
 /*
- * In the memory scheme (a fault names the mkey), faults also concern queues
- * whose WQEs only user space can read. mlx5_ib uses it only for devices with
- * page_prefetch: only those are known to work.
+ * In the memory scheme a fault names the mkey, so queues whose WQEs only user space can read may
+ * also fault. mlx5_ib uses the scheme only on devices with page_prefetch, so it is known to work on
+ * these devices only.
  */
 static bool has_memory_scheme(const struct hw_odp_cap *maximum)
 {
@@ -417,7 +421,9 @@ static bool has_memory_scheme(const struct hw_odp_cap *maximum)
 	       hw_odp_scheme_cap_get_page_prefetch(scheme);
 }
 
-/* Keeps the current operations. libmlx5 reads the DC ones from the transport scheme. */
+/*
+ * Keeps the current operations of both schemes: libmlx5 reads those of DC in the transport scheme.
+ */
 static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *configured)
 {
 	const struct hw_odp_scheme_cap *from =
@@ -454,7 +460,7 @@ static int configure_odp(struct cxib_command_queue *queue, struct cxib_device_ca
 	return cxib_cmd_set_odp_caps(queue, &wanted);
 }
 
-/* If a command fails with a status, the device is used without ODP. */
+/* If firmware refuses a command, the driver uses the device without ODP. */
 static int configure_optional_odp(struct cxib_command_queue *queue,
 				  struct cxib_device_caps *caps)
 {
@@ -465,7 +471,7 @@ static int configure_optional_odp(struct cxib_command_queue *queue,
 	return cxib_command_optional(err);
 }
 
-/* Invalid ranges are treated as no MEMIC. */
+/* If the range of the MEMIC is invalid, the driver uses none. */
 static bool memic_is_valid(const struct cxib_command_queue *queue,
 			   const struct cxib_device_caps *caps)
 {
@@ -481,8 +487,7 @@ static bool memic_is_valid(const struct cxib_command_queue *queue,
  * @queue: command queue, before INIT_HCA
  * @caps: output
  *
- * If firmware rejects the commands of an optional page, its features are
- * disabled.
+ * If firmware rejects the commands of an optional page, the features of that page are disabled.
  *
  * Context: process context, may sleep.
  * Return: 0, an error of a command, -ENOMEM, or -EOPNOTSUPP when a capability
@@ -523,12 +528,12 @@ static void log_differences(struct device *dev, const struct cxib_device_caps *c
 }
 
 /**
- * cxib_device_caps_read_back() - query the capabilities that the device really has
+ * cxib_device_caps_read_back() - queries the capabilities that firmware has configured
  * @queue: command queue, after INIT_HCA
  * @caps: configured capabilities; output
  *
- * Firmware may have other ones than were configured, which is logged. Features that other pages
- * disable remain disabled.
+ * They may differ from those that the driver has requested; a difference is logged. Features that
+ * other pages disable remain disabled.
  *
  * Context: process context, may sleep.
  * Return: 0, an error of the command, -ENOMEM, or -EOPNOTSUPP when a capability is out of range,
@@ -560,13 +565,13 @@ free:
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_read_back);
 
 /**
- * cxib_device_caps_query_memic() - query what memory of the device itself there is
- * @queue: command queue, after INIT_HCA: no public driver reads the page earlier
+ * cxib_device_caps_query_memic() - queries the memory of the device itself (MEMIC)
+ * @queue: command queue, after INIT_HCA, as no public driver reads the page earlier
  * @caps: configured capabilities, completed
  *
  * Context: process context, may sleep.
- * Return: 0, without the memory if the page is invalid, which is logged; an error of the command;
- * -ENOMEM.
+ * Return: 0, also if the page is invalid, which is logged: then the driver uses no MEMIC; an error
+ * of the command; -ENOMEM.
  */
 int cxib_device_caps_query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {

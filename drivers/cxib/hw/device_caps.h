@@ -34,7 +34,8 @@ struct hw_cmd_hca_cap;
  * @log_max_transport_domain: log2 of the number of transport domains
  * @log_max_mcg: log2 of the number of multicast groups
  * @max_qp_mcg: number of QPs in a multicast group
- * @max_sgl_for_optimized_performance: READs with more SGEs are faster through an MR; 0: unknown
+ * @max_sgl_for_optimized_performance: RDMA reads with more SGEs are faster through an MR; 0:
+ *	unknown
  * @max_qp_cnt: number of Q counter sets
  * @out_of_seq_cnt: Q counters include packets out of sequence
  * @retransmission_q_counters: Q counters include reasons for retransmissions
@@ -70,7 +71,7 @@ struct hw_cmd_hca_cap;
  *	fails
  * @apm: automatic path migration
  * @atomic: atomic operations
- * @imaicl: memory windows, MRs of scattered buffers; each device has UMR and fast registration
+ * @imaicl: memory windows, and MRs of scattered buffers; all devices have UMR and fast registration
  * @umr_fence: fence that follows a UMR WQE
  * @sho: signature handover
  * @sig_block_4048: signatures of blocks of 4048 bytes
@@ -81,7 +82,7 @@ struct hw_cmd_hca_cap;
  * @cq_moderation: CQ events can be moderated
  * @cq_eq_remap: CQs can change their EQ
  * @block_lb_mc: multicast loopback can be blocked
- * @set_deth_sqpn: UD QPs can send another source QPN
+ * @set_deth_sqpn: UD QPs can send the QPN of another QP as source
  * @ib_virt: ports are managed by HCA vport commands
  * @vport_counters: vports have counters
  * @pkv: P_Key violation counter
@@ -117,7 +118,7 @@ struct hw_cmd_hca_cap;
  * @umr_modify_entity_size_disabled: UMR cannot modify the page size of mkeys
  * @go_back_n: requesters can retransmit from the first lost message
  * @hca_cap_2: there is a second general page
- * @max_num_eqs: EQs of the function, from the page that has more bits for it; 0: see @log_max_eq
+ * @max_num_eqs: number of EQs of the function, from the second general page; 0: see @log_max_eq
  * @odp: operations that can fault, by transport
  * @mem_page_fault: page faults use the memory scheme, otherwise the transport
  *	scheme

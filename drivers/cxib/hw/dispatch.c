@@ -11,7 +11,7 @@
 #include "hw/page_faults.h"
 #include "hw/trace.h"
 
-/* Devices have one or two ports; handlers have tables of this size. */
+/* Devices have one or two ports; the tables of handlers have this size. */
 #define PORTS_MAX	2
 
 /* Decoders return false if there is no handler for the event. */
@@ -136,7 +136,7 @@ static void warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe
 			     HW_PAGE_FAULT_SUBTYPE_MEMORY);
 }
 
-/* A fault of an unknown sub-type cannot be resumed, so the device keeps waiting. */
+/* The driver cannot resume a fault of an unknown sub-type, so its transfer remains suspended. */
 static bool decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
@@ -180,8 +180,8 @@ static const decoder decoders[] = {
  * cxib_asynchronous_events() - returns the event mask of the async EQ
  * @has_dct: the device has DCTs, and events about them
  *
- * Return: bit n for each event type n with a handler, except completions,
- * command completions and page faults, which have EQs of their own.
+ * Return: bit n for each event type n with a handler, except for completions, command completions
+ * and page faults, which have their own EQs.
  */
 u64 cxib_asynchronous_events(bool has_dct)
 {
@@ -201,8 +201,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_asynchronous_events);
 
 /**
  * cxib_dispatch_event() - calls the handler of an event
- * @eq: its EQ. Events that are not in its event_mask are counted but not dispatched: the
- *	context may be wrong for their handler.
+ * @eq: its EQ. Events that are not in its event_mask are counted but not dispatched, because their
+ *	handler may need another context.
  * @entry: a copy of the EQE; the device may write to the ring at any time
  *
  * Events of unknown types are counted and logged.

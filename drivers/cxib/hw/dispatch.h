@@ -15,7 +15,7 @@ struct device;
 
 /**
  * struct cxib_event_ops - handlers of the events that hw/ itself handles; each may be NULL
- * @commands_done: the commands in these slots are completed. Interrupt context.
+ * @commands_done: the commands in these slots have completed. Interrupt context.
  * @page_request: firmware requests @count pages or, if negative, returns them.
  *	Process context, like the handlers below.
  * @internal_error: the device has failed
@@ -35,8 +35,8 @@ struct cxib_event_ops {
  *	Process context, like the handlers below.
  * @cq_error: CQ @cqn is in error
  * @queue_event: event of queue @number of kind @kind
- * @event: an event of one of the three kinds above, as the device has written it, before its
- *	handler is called
+ * @event: called before the handler of a port event, CQ error or queue event, with the event as the
+ *	device has written it
  * @page_fault: a transfer is suspended until PAGE_FAULT_RESUME
  * @fatal: the device is fatal, and DMA is off
  */
@@ -67,8 +67,8 @@ struct cxib_hw_client {
  * @dev: device, for messages
  * @handlers: handlers of hw/
  * @context: first argument of these handlers
- * @client: handles the events of objects; NULL: there is none. Set while EQs are in use, so read
- *	it with cxib_event_client().
+ * @client: handles the events of objects; NULL: no client. Changes while EQs are in use, so readers
+ *	call cxib_event_client().
  * @unknown: number of events of unknown types
  * @unhandled: number of events without a handler
  */
@@ -89,7 +89,6 @@ static inline const struct cxib_hw_client *cxib_event_client(const struct cxib_e
 
 void cxib_dispatch_event(const struct cxib_eq *eq, const struct hw_eqe *entry);
 
-/* Event types of the async EQ. */
 u64 cxib_asynchronous_events(bool has_dct);
 
 #endif

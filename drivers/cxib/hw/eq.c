@@ -27,13 +27,13 @@
 #define COUNTER_MASK	GENMASK(23, 0)
 
 /*
- * EQEs that are copied under the lock before the doorbell is rung. A shorter batch would ring the
- * doorbell, an MMIO write, more often; a longer one would take more than 512 bytes of the stack in
- * an interrupt. Fewer EQEs than a batch are all that there were, so the same doorbell arms the EQ.
- * After a full batch there may be more: arming would only raise the interrupt again.
+ * Number of EQEs that are copied under the lock for each doorbell. A smaller batch would ring the
+ * doorbell, an MMIO write, more often; a larger one would take more than 512 bytes of the stack in
+ * an interrupt. A batch that is not full leaves no EQE in the ring, so its doorbell also arms the
+ * EQ. A full batch may leave EQEs, and arming would only raise the interrupt again.
  */
 #define BATCH		8
-/* Events of one call, at most: as many handlers run in one hard interrupt. */
+/* Maximum number of events of one call, and thus of handlers in one hard interrupt. */
 #define EVENTS_MAX	128U
 
 /* Owner bit of EQEs that were written in the current pass of cons_index. */
@@ -52,7 +52,7 @@ static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 
 	if (FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last)) != owner_in_pass(eq))
 		return false;
-	/* Other words of the EQE must be read after its owner bit. */
+	/* The other words of the EQE must be read after its owner bit. */
 	dma_rmb();
 	memcpy(copy, entry, sizeof(*copy));
 	eq->cons_index++;
@@ -70,9 +70,8 @@ static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 }
 
 /*
- * Reads up to a batch of EQEs and updates the consumer index. The last batch
- * also arms the EQ: if there are new EQEs by then, the device raises the
- * interrupt at once.
+ * Reads up to a batch of EQEs and updates the consumer index. The last batch also arms the EQ; if
+ * the ring has EQEs then, the device raises the interrupt at once.
  */
 static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
 {
@@ -92,11 +91,10 @@ static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool la
  * cxib_eq_poll() - dispatches the pending events of an EQ
  * @eq: EQ; armed on return
  *
- * Dispatches at most %EVENTS_MAX events, so that many CQs, or a device that never stops, do not
- * occupy the CPU in one interrupt. Arming raises the next one if there are more.
+ * Dispatches at most %EVENTS_MAX events, so that neither many CQs nor a faulty device occupy the
+ * CPU in one interrupt. If more events are pending, arming raises the next interrupt.
  *
- * Context: the work item of the EQ; any, for an EQ that is dispatched in
- * interrupts.
+ * Context: the work item of the EQ, or any context for an EQ that is dispatched in interrupts.
  * Return: number of events.
  */
 unsigned int cxib_eq_poll(struct cxib_eq *eq)
@@ -261,8 +259,8 @@ static void init_eq(struct cxib_eq *eq, struct cxib_bus *bus,
  * @attr: attributes of the EQ
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOMEM, -EREMOTEIO when firmware refuses an optional EQ, another error of a
- * command or of request_irq.
+ * Return: 0; -ENOMEM; -EREMOTEIO when firmware refuses an optional EQ; another error of a command
+ * or of @request_irq.
  */
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 		   struct cxib_command_queue *commands, struct cxib_event_sink *sink,
@@ -298,8 +296,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_eq_create);
  * @commands: command queue, which must poll if this is its EQ
  *
  * Context: process context, may sleep; waits for running handlers.
- * Return: 0, or the error of the command: then the ring is not freed, as after
- * an error of cxib_eq_create().
+ * Return: 0, or the error of the command. After an error the ring is not freed, as after an error
+ * of cxib_eq_create().
  */
 int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {

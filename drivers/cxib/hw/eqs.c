@@ -21,14 +21,14 @@
 #define ANY_CPU			(-1)
 
 /*
- * At least two events per command slot: one for a command that was polled, one for the next
- * command. The kernel's own driver has no fewer.
+ * At least two events per command slot: one for a command that was found by polling, one for the
+ * next command. mlx5_core has no fewer.
  */
 #define LOG_COMMAND_EVENTS	8
 /*
- * Events that may occur before the handler runs: on a completion EQ one of each armed CQ of the
- * vector, on that of page faults one of each suspended transfer. An EQE has 64 bytes, so the rings
- * have 64, 64 and 256 KiB.
+ * Number of events that may occur before the handler runs: on a completion EQ one for each armed CQ
+ * of the vector, on the page fault EQ one for each suspended transfer. An EQE has 64 bytes, so the
+ * rings have 64, 64 and 256 KiB.
  */
 #define LOG_ASYNC_EVENTS	10
 #define LOG_COMPLETION_EVENTS	10
@@ -48,7 +48,10 @@ static void on_page_request(void *context, u16 function, s32 count)
 	cxib_pages_request(&hw->pages, function, count);
 }
 
-/* A suspended transfer must be resumed in any case. */
+/*
+ * Each suspended transfer must be resumed, so without a client the transfer is resumed with an
+ * error.
+ */
 static void on_page_fault(void *context, const struct cxib_page_fault *fault)
 {
 	struct cxib_hw *hw = context;
@@ -88,14 +91,14 @@ void cxib_hw_synchronize_comp_eqs(struct cxib_hw *hw)
 /**
  * cxib_hw_set_client() - sets the receiver of events
  * @hw: device that is up
- * @client: client with all handlers, owned by the caller; NULL: none. Then no
- *	handler of the previous client is running on return.
+ * @client: client with all handlers, owned by the caller; NULL: no client, and no handler of the
+ *	previous client is running on return
  *
  * Context: process context, may sleep; not in a handler.
  */
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 {
-	/* The members are visible before the pointer; pairs with cxib_event_client(). */
+	/* The members must be visible before the pointer. Pairs with cxib_event_client(). */
 	smp_store_release(&hw->sink.client, client);
 	if (client)
 		return;
@@ -103,7 +106,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	flush_workqueue(hw->workqueue);
 }
 
-/* One completion EQ per CPU, and one EQ for page faults. */
+/* Vectors for the shared EQs, for a completion EQ per CPU, and for the page fault EQ. */
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
@@ -114,12 +117,12 @@ static unsigned int wanted_vectors(const struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_has_odp() - is there a vector for a page fault EQ
+ * cxib_hw_has_odp() - whether there is a vector for a page fault EQ
  * @hw: device with vectors
  *
- * It is the last vector. If there are too few vectors, completion EQs take
- * precedence. With bounced DMA there is no page fault EQ: MRs of kernel users
- * (RDS) would be useless, too.
+ * The page fault EQ has the last vector. If there are too few vectors, completion EQs take
+ * precedence. With bounced DMA there is no page fault EQ, because no ODP MR would work, not even
+ * one of a kernel user such as RDS.
  */
 bool cxib_hw_has_odp(const struct cxib_hw *hw)
 {
@@ -243,12 +246,14 @@ void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
 	cxib_pages_stop(&hw->pages);
 }
 
-/* CPUs of the device's NUMA node first, one vector each. */
+/* Assigns one vector to each CPU, beginning with those of the device's NUMA node. */
 static int vector_cpu(const struct cxib_hw *hw, unsigned int index)
 {
 	int cpu;
 
-	/* cpumask_local_spread() walks the online CPUs twice. */
+	/*
+	 * cpumask_local_spread() walks the online CPUs twice, so they must not change in between.
+	 */
 	cpus_read_lock();
 	cpu = cpumask_local_spread(index, dev_to_node(hw->bus->dev));
 	cpus_read_unlock();
@@ -261,7 +266,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 		.vector = CXIB_SHARED_VECTORS + index,
 		.cpu = vector_cpu(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
-		/* CQs of user contexts name it. */
+		/* CQs of user contexts refer to the EQ. */
 		.uid = cxib_shared_uid(&hw->caps),
 		.optional = index,
 	};
@@ -275,7 +280,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
  * cxib_hw_create_comp_eqs() - creates the completion EQs
  * @hw: device with vectors
  *
- * If firmware refuses one after the first, the device has fewer.
+ * The first EQ is required. If firmware refuses a later one, the device has fewer completion EQs.
  *
  * Return: 0, -ENOMEM or the error of cxib_eq_create().
  */
@@ -284,7 +289,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 	unsigned int count = completion_vectors(hw);
 	int err;
 
-	/* Freed with the rings in cxib_hw_free_eq_memory(). */
+	/* cxib_hw_free_eq_memory() frees the array together with the rings. */
 	hw->comp_eqs = kcalloc_node(count, sizeof(*hw->comp_eqs), GFP_KERNEL,
 				    dev_to_node(hw->bus->dev));
 	if (!hw->comp_eqs)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A fatal error of a device: commands stop, then DMA, then the client is notified. */
+/* Fatal error of a device: the driver stops commands, then DMA, then notifies the client. */
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
@@ -9,7 +9,7 @@
  * cxib_hw_set_fatal() - stops issuing commands after an object could not be destroyed
  * @hw: the device
  *
- * Firmware does not destroy a parent before its children, so further destroy commands would fail.
+ * Firmware refuses to destroy a parent before its children, so further destroy commands would fail.
  * Tear-down resets the device instead.
  */
 void cxib_hw_set_fatal(struct cxib_hw *hw)

@@ -77,7 +77,7 @@ void cxib_health_set_fatal(struct cxib_health *health, const char *reason)
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
 
 /**
- * cxib_health_shut_down() - as cxib_health_set_fatal(), but without a fault to log
+ * cxib_health_shut_down() - sets the fatal state without logging a fault
  * @health: health of the device
  *
  * Context: any that may wake up tasks.
@@ -113,9 +113,9 @@ static void check_interface(struct cxib_health *health)
 }
 
 /*
- * Firmware may set rfr (reset required) some time after the syndrome, while its health counter
- * still advances. So rfr is checked at every poll, not only for a new syndrome, and is read after
- * the syndrome.
+ * Firmware may set rfr (reset required) after the syndrome, while its health counter still
+ * advances. So each poll checks rfr, not only a poll with a new syndrome, and reads it after the
+ * syndrome.
  */
 static void check_buffer(struct cxib_health *health)
 {

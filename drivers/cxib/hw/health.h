@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Health: polls whether firmware is alive and which faults it reports. A fatal error sets the
- * fatal state, once and for good.
+ * Health: polls whether firmware is alive and which faults it reports. A fatal error sets the fatal
+ * state, which only a new bring-up ends.
  */
 #ifndef CXIB_HW_HEALTH_H
 #define CXIB_HW_HEALTH_H
@@ -17,20 +17,22 @@ struct dentry;
 struct hw_health_buffer;
 
 /*
- * When the fatal state is set, users are notified and recovery starts:
+ * When the driver sets the fatal state, it notifies users and starts the recovery. It sets the
+ * state after:
  * - a fatal health syndrome, a disabled NIC interface, an absent device: at the next poll;
  * - a stalled health counter: after 8 polls, 16 to 18 s;
  * - a PCI channel error: at once;
- * - all slots held by timed-out commands: at the poll after the last timeout.
- * Recovery is a reset and a bring-up. The driver polls for an absent device every second, for a
- * minute.
+ * - timed-out commands that hold all slots of user space: at the poll after the last timeout.
+ *
+ * The recovery is a reset and a bring-up. If the device is absent, the driver polls for it every
+ * second for a minute.
  */
 
-/* Poll period: a few MMIO reads each, and users learn of a dead device at most this late. */
+/* Poll period. A poll costs a few MMIO reads; users learn of a dead device at most this late. */
 #define CXIB_HEALTH_PERIOD_MS		2000
-/* Number of polls without progress of the counter after which a warning is logged. */
+/* The driver logs a warning after this number of polls without progress of the counter. */
 #define CXIB_HEALTH_STALL_WARN	3
-/* Number of polls without progress of the counter that is a fatal error: firmware may be busy. */
+/* This number of polls without progress is a fatal error; with fewer, firmware may just be busy. */
 #define CXIB_HEALTH_STALL_MAX		8
 
 /**

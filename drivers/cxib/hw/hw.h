@@ -28,8 +28,8 @@ struct workqueue_struct;
  * @command_timeout_ms: command timeout; 0: %CXIB_COMMAND_TIMEOUT_MS
  * @on_fatal: called once after a fatal error, in process context; may be NULL
  * @health_changed: called by the handler @changed of @health; may be NULL
- * @is_unclean: the device may know stale DMA addresses, as after a failed reset; bring-up resets
- *	it before it sets bus mastering, or fails
+ * @is_unclean: the device may know stale DMA addresses, for example after a failed reset; bring-up
+ *	resets the device before it sets bus mastering, or fails
  * @firmware: firmware version, from the init segment
  * @commands: command queue
  * @health: health poll
@@ -46,7 +46,7 @@ struct workqueue_struct;
  * @async_eq: EQ of asynchronous events
  * @comp_eqs: EQs of CQ completions, one for each further vector
  * @completion_eq_count: number of @comp_eqs
- * @pf_eq: EQ of page faults; without a buffer if it was not created
+ * @pf_eq: EQ of page faults; has no ring if it was not created
  * @dbr_pool: DMA pool of doorbell records
  * @dma_lock: serializes cxib_hw_dma_off()
  * @debugfs: debugfs directory of the device

@@ -11,7 +11,7 @@
 
 #include "hw/init_segment.h"
 
-/* MMIO reads are slow, so only these words are read. */
+/* MMIO reads are slow, so the driver reads only these words. */
 #define IDENTITY_WORD		(HW_INITIAL_SEG_OFFSET_FW_REV_MAJOR / sizeof(u32))
 #define IDENTITY_WORDS		2
 #define STATE_WORD		(HW_INITIAL_SEG_OFFSET_INITIALIZING / sizeof(u32))
@@ -92,11 +92,11 @@ static int check_command_revision(const struct cxib_init_segment *segment,
 /**
  * cxib_init_segment_await() - waits until firmware is initialized and reads its version
  * @reader: access to the init segment
- * @segment: filled when firmware is initialized, also with -EPROTONOSUPPORT
+ * @segment: filled when firmware is initialized, even if -EPROTONOSUPPORT is returned
  * @explanation: filled when an error is returned
  *
- * Waits at most %CXIB_FIRMWARE_READY_LIMIT_MS, counted in requested waits instead of wall time: a
- * guest that is suspended meanwhile gets the full time.
+ * Waits at most %CXIB_FIRMWARE_READY_LIMIT_MS, counted as the sum of the requested waits instead of
+ * wall time, so that a guest that is suspended meanwhile gets the full time.
  *
  * Context: process context, may sleep.
  * Return: 0, or

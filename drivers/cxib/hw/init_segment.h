@@ -13,7 +13,9 @@
 /* Length of the init segment in bytes. */
 #define CXIB_INIT_SEGMENT_SIZE		sizeof(struct hw_initial_seg)
 
-/* The field nic_interface: its third bit has a name of its own. */
+/*
+ * All bits of the field nic_interface; the hardware tables have its third bit as a separate field.
+ */
 #define CXIB_NIC_INTERFACE_MASK		(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | \
 					 HW_INITIAL_SEG_MASK_NIC_INTERFACE)
 

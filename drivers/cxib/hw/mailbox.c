@@ -129,8 +129,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_write);
  * @data: filled
  * @length: length of @data in bytes
  *
- * Return: 0, or -EBADMSG when a mailbox has another token: it was written for another command, or
- * not at all, and @data is incomplete.
+ * Return: 0, or -EBADMSG when a mailbox has another token: the device has written it for another
+ * command, or not at all, and @data is incomplete.
  */
 int cxib_mailbox_chain_read(const struct cxib_mailbox_chain *chain, u8 token, void *data,
 			    size_t length)

@@ -24,7 +24,7 @@ int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 	struct hw_alloc_memic_out out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		/* A full range is expected, not an error. */
+		/* The range may be full, which is no error to log. */
 		.no_log = true,
 	};
 	int err;

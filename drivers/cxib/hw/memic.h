@@ -10,7 +10,10 @@
 
 struct cxib_command_queue;
 
-/* Unit of alignments in commands and capabilities, log2 of bytes; every allocation has it. */
+/*
+ * Alignments in commands and capabilities are log2 in units of 2^6 bytes, the alignment of each
+ * allocation.
+ */
 #define CXIB_MEMIC_LOG_UNIT	6U
 
 /**

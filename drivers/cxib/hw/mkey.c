@@ -15,7 +15,7 @@
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
 
-/* QPN of an mkey for all QPs of the PD. */
+/* QPN of an mkey that all QPs of the PD can use. */
 #define ANY_QPN	0xffffff
 
 /* An mkey is an index and the variant in the lowest bits. */
@@ -126,7 +126,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_mkey);
 /**
  * cxib_cmd_destroy_mkey() - DESTROY_MKEY: destroys an mkey
  * @queue: command queue
- * @key: mkey; WQEs that use it fail from now on
+ * @key: mkey; WQEs that use it fail from the call on
  * @for_user: as in struct cxib_command: firmware refuses an mkey to which an MW is bound
  */
 int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key, bool for_user)
@@ -180,7 +180,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_special_contexts);
 /**
  * cxib_cmd_query_mkey() - QUERY_MKEY: reads the context of an mkey
  * @queue: command queue
- * @key: mkey; need not exist, and a refusal is not logged
+ * @key: mkey, which need not exist: a refusal is not logged
  * @out: output: the context, followed by the translation, truncated to @length
  * @length: size of @out, bytes; at least sizeof(*out)
  *
@@ -228,7 +228,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_psv);
 /**
  * cxib_cmd_destroy_psv() - DESTROY_PSV: destroys one PSV
  * @queue: command queue
- * @number: PSV number; no WQE or mkey uses it any more
+ * @number: PSV number, which no WQE or mkey uses
  */
 int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number)
 {

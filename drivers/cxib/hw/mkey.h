@@ -11,10 +11,10 @@
 struct cxib_command_queue;
 struct hw_query_mkey_out;
 
-/* PSVs of a signature mkey: one for the wire domain, one for the memory domain. */
 /* The index of an mkey is above its variant. */
 #define CXIB_MKEY_INDEX_SHIFT	8
 
+/* A signature mkey has two PSVs: one for the wire domain, one for the memory domain. */
 #define CXIB_PSV_COUNT	2
 
 /**
@@ -28,20 +28,19 @@ struct hw_query_mkey_out;
  * @start_addr: first address of the region, as in WQEs
  * @length: length of the region, bytes
  * @log_page_size: log2 of the bytes of each page in @pages
- * @pages: DMA addresses of the pages, from that of @start_addr's page on
- * @page_count: number of @pages; 0: addresses are DMA addresses and all of them
- *	are allowed, unless @xlt_octowords is not 0
- * @xlt_octowords: length of the translation that UMR WQEs will write; the mkey
- *	is free until then
+ * @pages: DMA addresses of the pages, beginning with the page of @start_addr
+ * @page_count: number of @pages; if it and @xlt_octowords are 0, addresses in WQEs are DMA
+ *	addresses and all are allowed
+ * @xlt_octowords: length of the translation that UMR WQEs will write; the mkey is in the free state
+ *	until then
  * @indirect: the translation will hold KLMs
  * @remote_invalidate: allow remote invalidation
- * @memic: the region is MEMIC, @start_addr bytes from the start of BAR 0;
- *	addresses in WQEs are zero-based
+ * @memic: the region is MEMIC at offset @start_addr of BAR 0; addresses in WQEs are zero-based
  * @ksm: @pages, or the translation that UMR will write, are struct hw_ksm of
  *	2^@log_page_size bytes each
  * @odp: pages without the read or write bit in their address are not present
  * @umr_en: UMR may modify the access rights of an mkey with @pages
- * @bsf_en: UMR WQEs will write a BSF, too
+ * @bsf_en: UMR WQEs will also write a BSF
  * @for_user: as in struct cxib_command
  * @relaxed_ordering_write: allow relaxed ordering of PCI writes
  * @relaxed_ordering_read: allow relaxed ordering of PCI reads
@@ -73,7 +72,7 @@ struct cxib_mkey_params {
 
 /**
  * struct cxib_special_keys - mkeys of the device itself
- * @resd_lkey: addresses are DMA addresses; for QPs with rlky
+ * @resd_lkey: its addresses are DMA addresses; for QPs with rlky
  * @null_mkey: without pages; for devices with null_mkey
  * @dump_fill: discards writes and reads as zeros; for devices with
  *	dump_fill_mkey

@@ -11,7 +11,7 @@
 
 #define TOKEN_MASK	GENMASK(23, 0)
 
-/* Word of the token in a WQE fault event, absent from the public description. */
+/* Word of the token in a WQE fault event; the public description does not have it. */
 #define TOKEN_WORD	3
 
 static void decode_wqe(const struct hw_wqe_associated_page_fault_event *event,

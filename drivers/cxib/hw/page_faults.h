@@ -21,18 +21,17 @@ struct cxib_command_queue;
  * @subtype: whether the event names a WQE, a request of the remote peer, or an
  *	mkey (memory scheme)
  * @operation: HW_PAGE_FAULT_FLAGS_… of the transfer
- * @last: last event of the fault; earlier ones are resumed only if they fail
+ * @last: last event of the fault; the driver resumes earlier events only if they fail
  * @token: identifies the fault in PAGE_FAULT_RESUME
- * @queue: number of the queue with the WQE; the token for a request of the peer
+ * @queue: number of the queue with the WQE; the token if the event names a request of the peer
  * @bytes_committed: bytes of the message that are done
  * @packet_size: bytes of the packet
  * @wqe_index: index of the WQE in its queue
  * @key: R_Key of the peer's request, or mkey in the memory scheme
  * @length: bytes of the peer's request, or of the missing pages
- * @address: start of the peer's request, or an address on the first missing
- *	page
+ * @address: start of the peer's request, or an address in the first missing page
  * @before: bytes before that page that may be prefetched
- * @after: bytes behind the missing pages that may be prefetched
+ * @after: bytes after the missing pages that may be prefetched
  */
 struct cxib_page_fault {
 	enum hw_page_fault_subtype subtype;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Firmware pages: given at bring-up and on request, reclaimed, accounted. */
+/*
+ * Firmware pages: the driver gives them at bring-up and on request, accounts for them, and reclaims
+ * them.
+ */
 #include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -24,13 +27,17 @@
 #define DEVICE_PAGE		BIT(LOG_DEVICE_PAGE)
 
 /*
- * Firmware holds at most this share of the memory of the host, but is always given what it needs
- * without a user. A host that maps all its memory in 4 KiB pages needs 1/512 for MTTs.
+ * Firmware holds at most 1/4 of the memory of the host. The limit is at least LIMIT_MIN, since
+ * firmware needs some memory even without users. If all memory of the host is registered in 4 KiB
+ * pages, the MTTs need 1/512 of it.
  */
 #define LIMIT_SHARE		4
 #define LIMIT_MIN		(SZ_256M >> LOG_DEVICE_PAGE)
 
-/* Limit of one page request, 195 MiB: a larger one is refused as a fault of firmware. */
+/*
+ * Limit of one page request, 195 MiB: the driver takes a larger one for a fault of firmware and
+ * refuses it.
+ */
 #define REQUEST_MAX		50000
 
 /* Time limit, as in mlx5_core, and poll period while firmware returns no further page. */
@@ -40,10 +47,11 @@
 /**
  * struct cxib_page - a mapped page of the host
  *
- * Where it is larger than those of firmware, it has several of them, in any state.
+ * If the host page is larger than a firmware page, it contains several firmware pages, each in its
+ * own state.
  * @page: the page
  * @dma: DMA address
- * @used: bit n: firmware holds its nth firmware page, or has rejected it
+ * @used: bit n: firmware holds the nth firmware page of the host page, or has rejected it
  * @quarantined: bit n: firmware has rejected the page; a subset of @used
  * @node: entry in the list of pages that are not full; empty: full
  */
@@ -146,8 +154,8 @@ free_host:
 }
 
 /*
- * DMA address 0 is invalid for firmware. A page there stays mapped until another one is mapped, so
- * that it cannot be allocated again.
+ * DMA address 0 is invalid for firmware. If the first page gets that address, it stays mapped until
+ * another page is mapped, so that the second page gets another address.
  */
 static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
 {
@@ -162,7 +170,7 @@ static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
 	return host;
 }
 
-/* A page that is not full: one in partial use, or a new one. */
+/* Returns a host page that is not full: a page in partial use, or else a new one. */
 static struct cxib_page *get_partial_page(struct cxib_pages *pages)
 {
 	struct cxib_page *host;
@@ -178,7 +186,7 @@ static struct cxib_page *get_partial_page(struct cxib_pages *pages)
 	return host;
 }
 
-/* Ends the use of the nth firmware page. A host page without any in use is freed. */
+/* Ends the use of the nth firmware page, and frees the host page after the last one. */
 static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
 {
 	host->used &= ~BIT_ULL(n);
@@ -220,7 +228,10 @@ static unsigned int index_of(const struct cxib_page *host, u64 address)
 	return (address - host->dma) >> LOG_DEVICE_PAGE;
 }
 
-/* Returns the page in which firmware holds a page at @address; NULL if it holds none there. */
+/*
+ * Returns the host page that contains the firmware page at @address; NULL if firmware holds none
+ * there.
+ */
 static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 {
 	struct cxib_page *host = NULL;
@@ -254,8 +265,8 @@ static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 c
 }
 
 /*
- * Firmware has rejected these pages, so it does not return them. It knows their addresses and
- * might still use them, so they are not freed before bus mastering is cleared.
+ * Firmware has rejected these pages, so it does not return them. But it knows their addresses and
+ * might use them, so the driver frees them only after it has cleared bus mastering.
  */
 static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
 {
@@ -271,7 +282,7 @@ static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u
 	}
 }
 
-/* Reports ALLOCATION_FAIL, so that firmware does not wait for pages that it has requested. */
+/* Reports ALLOCATION_FAIL, so that firmware does not wait for the pages that it has requested. */
 static void fail_request(struct cxib_pages *pages)
 {
 	struct hw_manage_pages_in in = {};
@@ -284,8 +295,8 @@ static void fail_request(struct cxib_pages *pages)
 }
 
 /*
- * After a timeout or bad output firmware may or may not hold the pages. They remain accounted, and
- * are freed once bus mastering is cleared. A bad status means that firmware has rejected them.
+ * After a timeout or a malformed output, firmware may hold the pages. They remain accounted for,
+ * and are freed after bus mastering is cleared. A bad status means that firmware has rejected them.
  */
 static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count,
 		      bool *rejected)
@@ -455,7 +466,7 @@ static int reclaim_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	return err;
 }
 
-/* Reclaims up to @count pages; stops when firmware returns none for now. */
+/* Reclaims up to @count pages; stops when firmware returns none. */
 static int reclaim(struct cxib_pages *pages, u32 count)
 {
 	u32 got;
@@ -495,7 +506,10 @@ static int reclaim_all(struct cxib_pages *pages)
 	}
 }
 
-/* The sum of several requests may exceed REQUEST_MAX; the next run of the work has the rest. */
+/*
+ * The sum of several requests may exceed REQUEST_MAX; the next run of the work item handles the
+ * rest.
+ */
 static s32 next_request(struct cxib_pages *pages)
 {
 	unsigned long flags;
@@ -510,7 +524,7 @@ static s32 next_request(struct cxib_pages *pages)
 	return count;
 }
 
-/* Firmware that has requested too many pages must not wait for them. */
+/* If firmware has requested too many pages, it must not wait for them. */
 static void fail_excess(struct cxib_pages *pages)
 {
 	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_fatal(pages->queue))
@@ -588,8 +602,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pages_stop);
  * @pages: pages of a device after TEARDOWN_HCA
  *
  * Context: process context, may sleep.
- * Return: 0 when firmware holds none any more; -EBUSY when it does not return all, or an error of
- * cxib_cmd_exec(): firmware may still use those that are left.
+ * Return: 0 when firmware holds no page; -EBUSY when it does not return all; or an error of
+ * cxib_cmd_exec(). After an error, firmware may still use the remaining pages.
  */
 int cxib_pages_reclaim(struct cxib_pages *pages)
 {
@@ -611,7 +625,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pages_reclaim);
  * @pages: pages of a device whose bus mastering is cleared
  *
  * Context: process context, may sleep.
- * Return: number of pages not returned.
+ * Return: number of pages that firmware has not returned.
  */
 u32 cxib_pages_free(struct cxib_pages *pages)
 {

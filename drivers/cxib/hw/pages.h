@@ -24,19 +24,18 @@ struct dentry;
  * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
  * @log_host_page: log2 of the size of the host's pages; at most 18
  * @limit: maximum of @count and @quarantined together
- * @held: struct cxib_page by number of a firmware page: those that firmware holds or has rejected
+ * @held: struct cxib_page by number of each firmware page that firmware holds or has rejected
  * @partial: list of struct cxib_page that are not full
  * @mapped: number of pages of the host
  * @count: number of pages that firmware holds
- * @quarantined: number of pages that it has rejected; they are not freed before bus mastering is
- *	cleared
+ * @quarantined: number of pages that firmware has rejected; freed after bus mastering is cleared
  * @peak: maximum of @count
  * @given: total number of pages given
  * @taken: total number of pages reclaimed
  * @failed: number of requests that failed
  * @work: handles page requests
  * @request_lock: protects @requested; taken in interrupts
- * @requested: number of pages requested and not yet given; negative: offered back
+ * @requested: number of pages that firmware has requested and not yet got; negative: offered back
  * @excess: 1 after a request above the limit, which @work reports as failed
  */
 struct cxib_pages {

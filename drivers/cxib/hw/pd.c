@@ -31,7 +31,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_pd);
  * cxib_cmd_dealloc_pd() - DEALLOC_PD: undo cxib_cmd_alloc_pd()
  * @queue: command queue
  * @uid: owner uid; 0: kernel
- * @pd: PDN; no object refers to it any more
+ * @pd: PDN, to which no object refers
  */
 int cxib_cmd_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
 {
@@ -66,7 +66,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_xrcd);
 /**
  * cxib_cmd_dealloc_xrcd() - DEALLOC_XRCD: undo cxib_cmd_alloc_xrcd()
  * @queue: command queue
- * @xrcd: XRCDN; no object refers to it any more
+ * @xrcd: XRCDN, to which no object refers
  */
 int cxib_cmd_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
 {

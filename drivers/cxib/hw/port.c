@@ -12,7 +12,7 @@
 #include "hw/port.h"
 #include "hw/registers.h"
 
-/* Index for the whole table. */
+/* Index that stands for the whole table. */
 #define ALL_ENTRIES	0xffff
 
 static void decode_vport(const struct hw_hca_vport_context *context,
@@ -71,7 +71,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_hca_vport);
  * @vport: vport number
  * @select: bits to change, a subset of @changeable of
  *	cxib_cmd_query_hca_vport()
- * @value: values of these bits; the others are not read, and public drivers set them
+ * @value: values of these bits; firmware ignores the other bits, which public drivers set
  */
 int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 			      u32 select, u32 value)
@@ -95,7 +95,10 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
-/* If firmware refuses the index of a table, each entry is read by itself, as by public drivers. */
+/*
+ * If firmware refuses the index of a table, the driver reads each entry by itself, as public
+ * drivers do.
+ */
 static bool is_table(unsigned int index)
 {
 	return index == ALL_ENTRIES;
@@ -134,7 +137,8 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
  * @count: length of the table
  * @gids: output: @count GIDs
  *
- * One command; one for each GID if firmware refuses that, or returns another number of GIDs.
+ * Reads the table with one command. If firmware refuses it or returns another number of GIDs, the
+ * function reads each GID with its own command.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_exec().
@@ -181,8 +185,9 @@ static int query_pkey(struct cxib_command_queue *queue, unsigned int vport, unsi
  * @count: length of the table
  * @pkeys: output: @count P_Keys
  *
- * One command for each P_Key, as in public drivers: the output for a whole table does not say how
- * many P_Keys it has, so a short one would look like invalid P_Keys.
+ * Reads each P_Key with its own command, as public drivers do. The output for a whole table does
+ * not tell its number of P_Keys, so the missing ones of a short output would look like invalid
+ * P_Keys.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_exec().
@@ -384,7 +389,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
  * @queue: command queue
  * @mad: MAD; @response is output
  *
- * As in public drivers, remote_lid is zero.
+ * remote_lid is zero, as in public drivers.
  *
  * Return: -EINVAL, not logged, when no agent responds.
  */
@@ -442,7 +447,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_q_counter);
 /**
  * cxib_cmd_dealloc_q_counter() - DEALLOC_Q_COUNTER: undo cxib_cmd_alloc_q_counter()
  * @queue: command queue
- * @set: counter set id; no QP uses it any more
+ * @set: counter set id, which no QP uses
  */
 int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set)
 {

@@ -3,8 +3,8 @@
  * Port, counter and MAD commands. Errors are those of cxib_cmd_exec() unless
  * another is named; all functions sleep.
  *
- * Ports are counted from 1. A vport number is that of a port of this function;
- * a function with one port uses 0.
+ * Ports are counted from 1. A vport number is the number of a port of this function; a function
+ * with one port uses 0.
  */
 #ifndef CXIB_HW_PORT_H
 #define CXIB_HW_PORT_H
@@ -28,7 +28,7 @@ struct cxib_command_queue;
  * @state: enum hw_ib_port_state
  * @physical_state: enum hw_ib_port_physical_state
  * @capabilities: capability mask of PortInfo
- * @changeable: bits of it that software may change
+ * @changeable: bits of @capabilities that software may change
  * @capabilities2: second capability mask
  * @lid: LID
  * @lmc: LMC

@@ -140,7 +140,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_2rst_qp);
 int cxib_cmd_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context)
 {
 	struct hw_query_qp_in in = {};
-	/* Truncates the PAS list behind the context. */
+	/* The output omits the PAS list that follows the context. */
 	struct hw_query_qp_out out;
 	int err;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Locks that memory reclaim takes: an ODP MR is invalidated before its pages are reclaimed. */
+/* Locks that memory reclaim takes: it invalidates an ODP MR before it frees the pages of the MR. */
 #ifndef CXIB_HW_RECLAIM_H
 #define CXIB_HW_RECLAIM_H
 
@@ -8,7 +8,10 @@
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
 
-/* Lets lockdep report memory that is allocated with @lock held, without any reclaim. */
+/*
+ * Tells lockdep that reclaim takes @lock, so that it reports allocations with @lock held even if no
+ * reclaim runs.
+ */
 static inline void cxib_lockdep_reclaim(struct mutex *lock)
 {
 	fs_reclaim_acquire(GFP_KERNEL);

@@ -77,7 +77,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_rmp);
  * @queue: command queue
  * @uid: owner uid; 0: kernel
  * @number: RMPN
- * @limit: a single event is raised when fewer WQEs are left; 0: no event
+ * @limit: the device raises a single event when fewer WQEs than this are left; 0: no event
  */
 int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
@@ -106,7 +106,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_rmp);
 int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_rmp_in in = {};
-	/* Truncates the PAS list behind the context. */
+	/* The output omits the PAS list that follows the context. */
 	struct hw_query_rmp_out out;
 	int err;
 
@@ -216,7 +216,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrc_srq);
 int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrc_srq_in in = {};
-	/* Truncates the PAS list behind the context. */
+	/* The output omits the PAS list that follows the context. */
 	struct hw_query_xrc_srq_out out;
 	int err;
 
@@ -323,7 +323,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrq);
 int cxib_cmd_query_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrq_in in = {};
-	/* Truncates the PAS list behind the context. */
+	/* The output omits the PAS list that follows the context. */
 	struct hw_query_xrq_out out;
 	const struct hw_xrqc *context = hw_query_xrq_out_get_xrq_context(&out);
 	int err;

@@ -22,7 +22,7 @@ struct cxib_command_queue;
  * @xrcd: XRCDN, for cxib_cmd_create_xrc_srq()
  * @cqn: CQN for receive completions, for cxib_cmd_create_xrc_srq() and
  *	cxib_cmd_create_xrq()
- * @user_index: user index in CQEs, for the same
+ * @user_index: user index in CQEs, for cxib_cmd_create_xrc_srq() and cxib_cmd_create_xrq()
  * @log_tm_list_size: log2 of the tag list, for cxib_cmd_create_xrq()
  * @rndv_offload: the device reads the data of a rendezvous, for
  *	cxib_cmd_create_xrq()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The life of a device: from up to fatal to without DMA. */
+/* The state of a device: up, fatal, without DMA, absent. */
 #include <kunit/visibility.h>
 #include <linux/atomic.h>
 
@@ -8,7 +8,7 @@
 /**
  * cxib_hw_state_raise() - advances the state of a device
  * @bus: bus access to it
- * @state: state that it has at least on return; states never go back before the next bring-up
+ * @state: minimum state of the device on return; the state never falls before the next bring-up
  *
  * Context: any.
  * Return: true if the state was lower.
@@ -17,7 +17,9 @@ bool cxib_hw_state_raise(struct cxib_bus *bus, enum cxib_hw_state state)
 {
 	enum cxib_hw_state old = READ_ONCE(bus->state);
 
-	/* A full barrier on success: what the caller did before is seen with the new state. */
+	/*
+	 * A full barrier on success: who sees the new state sees all earlier writes of the caller.
+	 */
 	while (old < state)
 		if (try_cmpxchg(&bus->state, &old, state))
 			return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The life of a device, in one word that everything on its bus reads. */
+/* The state of a device: one word that all users of its bus read. */
 #ifndef CXIB_HW_STATE_H
 #define CXIB_HW_STATE_H
 

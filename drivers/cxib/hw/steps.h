@@ -11,7 +11,7 @@ struct cxib_hw;
 /**
  * struct cxib_step - one step
  * @name: name of the step for messages: a command or an object
- * @take: takes the step; leaves nothing to undo if it returns an error
+ * @take: takes the step; has undone its work if it returns an error
  * @undo: undoes the step; NULL if there is nothing to undo
  */
 struct cxib_step {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Trace events of hw/. Names are recorded as text, so that tools need no tables of them. */
+/* Trace events of hw/. The events record names as text, so that tools need no tables of names. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cxib
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the trace events of all directories share. */
+/* Helpers that the trace events of all directories share. */
 #ifndef CXIB_HW_TRACE_STRING_H
 #define CXIB_HW_TRACE_STRING_H
 

@@ -19,7 +19,7 @@
  * @rights: HW_UCTX_CAP_…, a subset of uctx_cap
  * @uid: output: uid
  *
- * Return: -EBADMSG when the uid is 0, which is that of the kernel.
+ * Return: -EBADMSG when the uid is 0, the uid of the kernel.
  */
 int cxib_cmd_create_uctx(struct cxib_command_queue *queue, u32 rights, u16 *uid)
 {
@@ -95,8 +95,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_umem);
  * @uid: owner uid
  * @number: umem id
  *
- * User space may have objects that refer to it, so errors are returned but not
- * logged.
+ * User space may have objects that refer to the umem, so errors are returned but not logged.
  *
  * Return: -EBUSY when there are such objects; otherwise as cxib_cmd_exec().
  */

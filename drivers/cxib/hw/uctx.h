@@ -3,7 +3,7 @@
  * User context and umem commands. Errors are those of cxib_cmd_exec() unless
  * another is named; all functions sleep.
  *
- * A command with the uid of a user context can access objects of that uid only, and shared ones.
+ * A command with the uid of a user context can access only objects of that uid and shared objects.
  */
 #ifndef CXIB_HW_UCTX_H
 #define CXIB_HW_UCTX_H
@@ -14,7 +14,7 @@
 
 struct cxib_command_queue;
 
-/* Owner of objects that commands of every user context may name. */
+/* Uid of objects that the commands of all user contexts may name. */
 #define CXIB_SHARED_UID	0xffff
 
 /**
