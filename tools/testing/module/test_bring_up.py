@@ -22,8 +22,8 @@ VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
 PKEYS = 128
-MAX_COMMANDS = 150 + 5 * PKEYS
-"""A command reads one P_Key, and the table is read at a few events of bring-up."""
+MAX_COMMANDS = 150 + PKEYS
+"""A command reads one P_Key."""
 
 COMMAND, BUS_MASTER = 4, 1 << 2
 """A register of PCI's configuration space, and its bit that lets a function access memory."""

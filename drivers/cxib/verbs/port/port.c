@@ -163,7 +163,10 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
 	attr->qkey_viol_cntr = vport->q_key_violations;
 }
 
-/* Port change events invalidate the cache; @again reads the table regardless. */
+/*
+ * Port change events invalidate both caches. @again reads the GID table regardless: no event is
+ * defined for each way in which the subnet prefix changes.
+ */
 static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
 {
 	int err;
@@ -178,13 +181,14 @@ static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool agai
 	return err;
 }
 
-static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
+/* Each P_Key costs a command, so the table is read once for each event. */
+static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
 	int err;
 
 	lockdep_assert_held(&port->lock);
 
-	if (port->pkeys_valid && !again)
+	if (port->pkeys_valid)
 		return 0;
 	err = cxib_cmd_query_vport_pkey(commands_of(ibdev), cxib_port_vport(ibdev, port),
 					port->pkey_count, port->pkeys);
@@ -323,7 +327,7 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 	if (index >= port->pkey_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	err = load_pkeys(ibdev, port, !index);
+	err = load_pkeys(ibdev, port);
 	*pkey = port->pkeys[index];
 	mutex_unlock(&port->lock);
 	return err;
