@@ -2,8 +2,8 @@
 /*
  * One HCA, from its PCI function to its RDMA device.
  *
- * After a fatal error the device is stopped and restarted. Its users have released it by then:
- * they received IB_EVENT_DEVICE_FATAL and their WRs were flushed.
+ * After a fatal error the driver stops and restarts the device. The stop waits until its users have
+ * released it: they receive IB_EVENT_DEVICE_FATAL, and their WRs are flushed.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
@@ -19,12 +19,15 @@
 
 #define DEVICE_BAR	0
 
-/* Retry period while bind, reset or remove holds the device lock: they take 100 ms to minutes. */
+/*
+ * Retry period while bind, reset or remove holds the device lock, which takes from 100 ms to
+ * minutes.
+ */
 #define RETRY_MS	100
 
 /*
  * Poll period and time limit for the return of a removed function. A reset of a bridge or a restart
- * of firmware takes up to tens of seconds; an adapter that was pulled does not return.
+ * of firmware may take tens of seconds; an adapter that was pulled out does not return.
  */
 #define RETURN_PERIOD_MS	1000
 #define RETURN_LIMIT_MS		60000
@@ -63,7 +66,10 @@ static int map_bar(struct cxib_device *device)
 		goto disable_device;
 	}
 
-	/* Not the UAR pages: one that is also mapped uncached cannot be mapped write-combining. */
+	/*
+	 * Maps the init segment only: a UAR page that is also mapped uncached cannot be mapped
+	 * write-combining.
+	 */
 	device->init_segment = pci_iomap(pdev, DEVICE_BAR, CXIB_INIT_SEGMENT_SIZE);
 	if (!device->init_segment) {
 		dev_err(&pdev->dev, "cannot map init segment: BAR %d (%pR)\n", DEVICE_BAR,
@@ -71,7 +77,7 @@ static int map_bar(struct cxib_device *device)
 		err = -ENOMEM;
 		goto release_region;
 	}
-	/* Restored after a bus reset, and when a removed function has returned. */
+	/* The state is restored after a bus reset, and when a removed function has returned. */
 	pci_save_state(pdev);
 	return 0;
 
@@ -90,8 +96,8 @@ static void unmap_bar(struct cxib_device *device)
 }
 
 /*
- * Stopping and restarting take the device lock and sleep, so the recovery work does it. It also
- * notifies devlink, which may be waiting for the caller of this handler.
+ * The recovery work stops and restarts the device, because both take the device lock and sleep. It
+ * also notifies devlink, because devlink may be waiting for the caller of this handler.
  */
 static void recover_or_report(struct cxib_hw *hw)
 {
@@ -115,8 +121,8 @@ static void init_hw(struct cxib_device *device)
 }
 
 /*
- * A driver clears bus mastering when it releases a function. If it is set, a crashed kernel or
- * the platform firmware has left the function running.
+ * A driver clears bus mastering when it releases a function. If bus mastering is set at probe, a
+ * crashed kernel or the platform firmware has left the function running.
  */
 static void detect_left_running(struct cxib_device *device)
 {
@@ -140,7 +146,7 @@ static void tear_down(struct cxib_device *device)
  * @device: a device that is not up; the caller holds the lock of its PCI function
  *
  * Context: process context, may sleep for minutes.
- * Return: 0, or an error; the kernel log has its cause.
+ * Return: 0, or an error, whose cause is in the kernel log.
  */
 int cxib_device_start(struct cxib_device *device)
 {
@@ -171,7 +177,10 @@ unmap:
 	return err;
 }
 
-/* Commands to a removed function would wait for their timeouts; a fatal device skips them. */
+/*
+ * A command to an absent function would wait for its timeout, so the device becomes fatal, and no
+ * command is issued.
+ */
 static void check_presence(struct cxib_device *device)
 {
 	if (cxib_bus_read(device->hw.bus, HW_INITIAL_SEG_OFFSET_FW_REV_MAJOR) == CXIB_ALL_ONES)
@@ -180,7 +189,7 @@ static void check_presence(struct cxib_device *device)
 
 /**
  * cxib_device_stop() - undo cxib_device_start()
- * @device: any device, no effect if it is not up; the caller holds the lock of its PCI function
+ * @device: any device; no effect if it is not up; the caller holds the lock of its PCI function
  *
  * Context: process context, may sleep.
  */
@@ -199,8 +208,8 @@ void cxib_device_stop(struct cxib_device *device)
  * cxib_device_shut_down() - stops a device at system shutdown
  * @device: any device; the caller holds the lock of its PCI function
  *
- * Does not wait for the users: a ULP may keep its connections open indefinitely. The device is
- * not recovered afterwards.
+ * Does not wait for users, because a ULP may keep its connections open indefinitely. The driver
+ * does not recover the device afterwards.
  *
  * Context: process context, may sleep.
  */
@@ -212,7 +221,10 @@ void cxib_device_shut_down(struct cxib_device *device)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_shut_down);
 
-/* The recovery work polls for it, so that the device can be unbound meanwhile. */
+/*
+ * The recovery work polls for the function, so that an administrator can unbind the device
+ * meanwhile.
+ */
 static int wait_for_return(struct cxib_device *device)
 {
 	dev_err(&device->pdev->dev,
@@ -257,7 +269,7 @@ int cxib_device_restart(struct cxib_device *device)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_restart);
 
-/* The stop could not reset the function, which may still know stale DMA addresses. */
+/* The stop could not reset the absent function, which may still know stale DMA addresses. */
 static void restart_returned(struct cxib_device *device)
 {
 	device->is_unclean = true;
@@ -288,7 +300,8 @@ static void recover(struct cxib_device *device)
  * cxib_device_recovery_fn() - recovers a device, or reports changes of its health
  * @work: @recovery of the device
  *
- * Only tries to take the device lock: remove holds it while waiting for this work.
+ * The work only tries to take the device lock, because remove holds the lock while it waits for the
+ * work.
  */
 void cxib_device_recovery_fn(struct work_struct *work)
 {

@@ -41,7 +41,8 @@ enum cxib_reporter {
  * @bus: bus access to the function
  * @hw: hardware layer of the device
  * @ibdev: RDMA device on top of @hw
- * @poll_policy: polling contexts of CQs, kept while the RDMA device is registered anew
+ * @poll_policy: settings of the polling contexts of CQs, kept while the RDMA device is registered
+ *	again
  * @recovery: recovers the device after a fatal error or its removal; reports changes of its
  *	health to devlink
  */

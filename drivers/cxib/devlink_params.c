@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* devlink parameters: polling contexts of the CQs of ULPs that have not chosen one. */
+/* devlink parameters: polling contexts of CQs whose ULP has not chosen one. */
 #include <kunit/visibility.h>
 #include <linux/build_bug.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "device.h"
 #include "devlink_params.h"
 
-/* Each has a row in @params. */
+/* Each id has a row in @params. */
 enum {
 	PARAM_FIRST = DEVLINK_PARAM_GENERIC_ID_MAX + 1,
 	PARAM_SOFTIRQ_CONTEXT = PARAM_FIRST,
@@ -82,7 +82,7 @@ static int params_get(struct devlink *devlink, u32 id, struct devlink_param_gset
 	return cxib_param_load(&settings, id, &ctx->val);
 }
 
-/* Settings of several parameters are changed one by one, under devlink's lock. */
+/* devlink's lock is held, so only one parameter changes the settings at a time. */
 static int params_apply(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
 			struct netlink_ext_ack *extack)
 {
@@ -132,7 +132,7 @@ static int params_validate(struct devlink *devlink, u32 id, union devlink_param_
 					params_set, params_validate),				\
 	.offset = offsetof(struct cxib_poll_settings, member)
 
-/* By id. A row has the id, the name and the type of a parameter, its member, and its range. */
+/* The parameters by id: each row has id, name, type, member and range of a parameter. */
 static const struct cxib_param params[] = {
 	[PARAM_SOFTIRQ_CONTEXT - PARAM_FIRST] = {
 		PARAM(PARAM_SOFTIRQ_CONTEXT, "cq_softirq_context", STRING, softirq),
@@ -157,7 +157,7 @@ static const struct cxib_param params[] = {
 static_assert(ARRAY_SIZE(params) == PARAM_END - PARAM_FIRST);
 
 /**
- * cxib_param_at() - the parameters, one by one
+ * cxib_param_at() - returns one of the parameters
  * @index: from 0
  *
  * Return: the parameter; NULL after the last one.
@@ -169,7 +169,7 @@ const struct cxib_param *cxib_param_at(unsigned int index)
 EXPORT_SYMBOL_IF_KUNIT(cxib_param_at);
 
 /**
- * cxib_param_find() - find a parameter
+ * cxib_param_find() - finds a parameter
  * @id: its id in devlink
  *
  * Return: the parameter; NULL if the driver has none with this id.
@@ -181,7 +181,7 @@ const struct cxib_param *cxib_param_find(u32 id)
 EXPORT_SYMBOL_IF_KUNIT(cxib_param_find);
 
 /**
- * cxib_param_store() - store the value of a parameter
+ * cxib_param_store() - stores the value of a parameter
  * @settings: settings, of which one member changes
  * @id: the parameter
  * @value: its value, which cxib_param_check() has accepted
@@ -205,7 +205,7 @@ int cxib_param_store(struct cxib_poll_settings *settings, u32 id,
 EXPORT_SYMBOL_IF_KUNIT(cxib_param_store);
 
 /**
- * cxib_param_load() - read the value of a parameter
+ * cxib_param_load() - reads the value of a parameter
  * @settings: settings
  * @id: the parameter
  * @value: filled with its value
@@ -232,10 +232,10 @@ int cxib_param_load(const struct cxib_poll_settings *settings, u32 id,
 EXPORT_SYMBOL_IF_KUNIT(cxib_param_load);
 
 /**
- * cxib_param_check() - check the value of a parameter
+ * cxib_param_check() - checks the value of a parameter
  * @id: the parameter
  * @value: the value
- * @extack: gets the range if the value is out of it; or NULL
+ * @extack: gets a message with the range if the value is out of range; may be NULL
  *
  * Return: 0; -EINVAL if there is no such parameter, or the value is out of range.
  */
@@ -255,7 +255,7 @@ static void params_unregister(struct cxib_device *device, unsigned int count)
 }
 
 /**
- * cxib_device_register_params() - register the devlink parameters of a device
+ * cxib_device_register_params() - registers the devlink parameters of a device
  * @device: a device whose devlink instance is not registered
  *
  * Return: 0, or the error of devlink_params_register().
@@ -277,7 +277,7 @@ int cxib_device_register_params(struct cxib_device *device)
 
 /**
  * cxib_device_unregister_params() - undo cxib_device_register_params()
- * @device: a device whose devlink instance is not registered any more
+ * @device: a device whose devlink instance is no longer registered
  */
 void cxib_device_unregister_params(struct cxib_device *device)
 {

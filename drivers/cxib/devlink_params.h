@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* devlink parameters: what they are called, which values they take, where these are stored. */
+/* devlink parameters: their names, their valid values, and where the driver stores the values. */
 #ifndef CXIB_DEVLINK_PARAMS_H
 #define CXIB_DEVLINK_PARAMS_H
 
@@ -14,8 +14,8 @@ struct netlink_ext_ack;
  * struct cxib_param - a devlink parameter
  * @devlink: id, name, type and operations
  * @offset: offset of the member of struct cxib_poll_settings that stores the value
- * @find: the target that a value names; %DEVLINK_PARAM_TYPE_STRING only
- * @check: returns 0, or -EINVAL for a value out of range and says in @extack what the range is
+ * @find: returns the target that a string names; for %DEVLINK_PARAM_TYPE_STRING only
+ * @check: returns 0; -EINVAL for a value out of range, with the range in @extack
  */
 struct cxib_param {
 	struct devlink_param devlink;

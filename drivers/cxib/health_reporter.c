@@ -7,7 +7,7 @@
 #include "hw/command_interface.h"
 #include "hw/names.h"
 
-/* No automatic recovery this soon after the last one; devlink can change the period. */
+/* Minimum time between two automatic recoveries; an administrator can change it through devlink. */
 #define GRACE_MS	60000
 
 static void show_firmware(struct devlink_fmsg *fmsg, const struct cxib_init_segment *firmware)
@@ -45,7 +45,7 @@ static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
 	devlink_fmsg_obj_nest_end(fmsg);
 }
 
-/* Slots that hold a command. */
+/* Shows the slots that hold a command. */
 static void show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *commands)
 {
 	struct cxib_slot_description slot;
@@ -122,8 +122,8 @@ static int diagnose_commands(struct devlink_health_reporter *reporter, struct de
 }
 
 /*
- * With a context the caller is the driver itself and holds the device lock. A device that is not
- * up has nothing to dump: its registers are not mapped.
+ * If @context is not NULL, the caller is the driver itself and holds the device lock. A device that
+ * is not up has nothing to dump, because its registers are not mapped.
  */
 static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, void *context,
 		       struct netlink_ext_ack *extack,
@@ -185,7 +185,7 @@ static int dump_commands(struct devlink_health_reporter *reporter, struct devlin
 			   show_queue);
 }
 
-/* With a context the caller is the driver itself and holds the device lock. */
+/* If @context is not NULL, the caller is the driver itself and holds the device lock. */
 static int recover(struct devlink_health_reporter *reporter, void *context,
 		   struct netlink_ext_ack *extack)
 {
@@ -221,7 +221,7 @@ static const struct devlink_health_reporter_ops firmware_reporter = {
 	.dump = dump_firmware,
 };
 
-/* Commands that timed out while others complete. */
+/* Commands that time out while other commands complete. */
 static const struct devlink_health_reporter_ops commands_reporter = {
 	.name = "commands",
 	.diagnose = diagnose_commands,

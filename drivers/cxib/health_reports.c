@@ -13,7 +13,7 @@ static void set_healthy(struct cxib_device *device, enum cxib_reporter reporter)
 
 /**
  * cxib_device_report_recovered() - sets the device reporter healthy
- * @device: a device that was restarted without devlink, after devlink's recovery had failed
+ * @device: a device that the driver has restarted after the recovery by devlink had failed
  *
  * Context: process context, may sleep.
  */

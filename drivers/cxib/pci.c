@@ -16,29 +16,29 @@
 
 #define DEVICE_BAR	0
 
-/* driver_data of an id: a VF. */
+/* driver_data of the ids of VFs. */
 #define IS_VIRTUAL	1
 
 /*
- * Unbound functions whose reset has failed: they must be reset before bus mastering is enabled
- * again. Probe reserves an entry for each function, so that remove need not allocate one.
+ * Unbound functions whose reset has failed: the next probe must reset them before it sets bus
+ * mastering. Probe reserves an entry for each function, so that remove need not allocate an entry.
  */
 static DEFINE_XARRAY(unclean_functions);
 
-/* Parent of a directory for each device; has the settings common to all devices. */
+/* Parent of the debugfs directories of devices; contains the settings for all devices. */
 static struct dentry *debugfs_root;
 
-/* Command timeout of devices that are started from now on. */
+/* Command timeout of devices that the driver starts after a change of this setting. */
 static u32 command_timeout_ms = CXIB_COMMAND_TIMEOUT_MS;
 
 /*
- * override_only: an entry matches only a device whose driver_override names this driver. There
- * is no MODULE_DEVICE_TABLE on purpose: aliases of override-only entries begin with "vfio_pci:",
- * and tools that search for the VFIO driver of a device would select this one.
+ * override_only: an entry matches only a device whose driver_override names this driver. There is
+ * no MODULE_DEVICE_TABLE, because aliases of override-only entries begin with "vfio_pci:", and
+ * tools that search for the VFIO driver of a device would select this driver.
  */
 #define HCA(device_id) \
 	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true) }
-/* In a guest is_virtfn is not set, so the id is the only sign that a function is a VF. */
+/* is_virtfn is not set in a guest, so the driver detects a VF by its id. */
 #define VIRTUAL(device_id)							\
 	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true),	\
 	  .driver_data = IS_VIRTUAL }
@@ -58,9 +58,10 @@ static const struct pci_device_id cxib_ids[] = {
 };
 
 /*
- * driver_override matches any device. The PCI core passes its wildcard entry for one that is not
- * in the table; reading the BAR of such a device may have side effects. An id written to new_id
- * is an explicit choice of the administrator and is passed as itself.
+ * driver_override matches any device. For a device that is not in the table, the PCI core passes
+ * its own wildcard entry; the driver refuses it, because reading the BAR of an unknown device may
+ * have side effects. An id that an administrator has written to new_id is an explicit choice, and
+ * the PCI core passes that id.
  */
 static int cxib_check_id(struct pci_dev *pdev, const struct pci_device_id *id)
 {
@@ -95,7 +96,7 @@ static unsigned long cxib_function_key(struct pci_dev *pdev)
 	return (unsigned long)pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-/* Read by the next probe of the function. */
+/* The next probe of the function reads the entry. */
 static void cxib_save_unclean(const struct cxib_device *device)
 {
 	unsigned long key = cxib_function_key(device->pdev);
@@ -156,7 +157,10 @@ static void cxib_remove(struct pci_dev *pdev)
 	pci_set_drvdata(pdev, NULL);
 	cxib_device_unregister(device);
 	cxib_device_stop(device);
-	/* No deadlock: the work only tries to take the device lock, which this thread holds. */
+	/*
+	 * This thread holds the device lock, which the work only tries to take, so there is no
+	 * deadlock.
+	 */
 	cancel_delayed_work_sync(&device->recovery);
 	cxib_save_unclean(device);
 	cxib_device_free(device);

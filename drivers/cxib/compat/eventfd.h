@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* eventfd, by the names of the newest kernel. */
+/* eventfd functions under the names of the newest kernel. */
 #ifndef CXIB_COMPAT_EVENTFD_H
 #define CXIB_COMPAT_EVENTFD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pinned user memory, by the names of the newest kernel. */
+/* umem functions under the names of the newest kernel. */
 #ifndef CXIB_COMPAT_UMEM_H
 #define CXIB_COMPAT_UMEM_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Workqueues, by the names of the newest kernel, which reports the older names at run time. */
+/*
+ * Workqueues under the names of the newest kernel, which warns about the older names at run time.
+ */
 #ifndef CXIB_COMPAT_WORKQUEUE_H
 #define CXIB_COMPAT_WORKQUEUE_H
 

@@ -2,10 +2,10 @@
 /*
  * BlueFlame registers (bfregs) of user contexts without dynamic UARs.
  *
- * libmlx5 without MLX5_LIB_CAP_DYN_UAR writes to bfreg 0 without a lock, with a
- * single access per doorbell. The medium-latency bfregs behind it are shared by
- * QPs, under a lock of libmlx5. The last num_low_latency ones have one QP each
- * and no lock.
+ * libmlx5 without MLX5_LIB_CAP_DYN_UAR uses three kinds of bfregs:
+ * - bfreg 0: QPs share it without a lock, because each doorbell is a single access;
+ * - the medium-latency bfregs after it: QPs share them under a lock of libmlx5;
+ * - the last num_low_latency bfregs: each has one QP and no lock.
  */
 #include <kunit/visibility.h>
 #include <linux/export.h>
@@ -16,7 +16,7 @@
 #include "user/bfreg.h"
 #include "user/mmap.h"
 
-/* libmlx5 numbers 4 bfregs per UAR page in responses, although only the first 2 are used. */
+/* In responses, libmlx5 counts 4 bfregs per UAR page, although it uses only the first 2. */
 #define USER_BFREGS_PER_UAR	4
 
 static unsigned int num_static_uars(const struct cxib_bfregs *bfregs)
@@ -70,7 +70,7 @@ static unsigned int choose_bfreg(const struct cxib_bfregs *bfregs)
 		if (!bfregs->qp_count[number])
 			return number;
 	}
-	/* Without medium-latency bfregs, QPs share bfreg 0. */
+	/* If there are no medium-latency bfregs, QPs share bfreg 0. */
 	return first_low_latency > 1 ? min_loaded(bfregs, 1, first_low_latency) : 0;
 }
 
@@ -178,7 +178,7 @@ void cxib_bfregs_destroy(struct cxib_ucontext *context)
 
 /**
  * cxib_bfregs_uar() - looks up a static UAR
- * @bfregs: table of the user context; NULL if it uses dynamic UARs only
+ * @bfregs: table of the user context; NULL if the context uses dynamic UARs only
  * @place: index of the UAR page, from 0
  *
  * Return: the entry, owned by @bfregs; NULL if @place is out of range.

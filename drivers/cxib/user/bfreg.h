@@ -12,7 +12,7 @@
 
 #include "user/user.h"
 
-/* Bfregs per UAR page that libmlx5 counts in requests and uses for QPs. */
+/* Number of bfregs per UAR page that libmlx5 counts in requests and uses for QPs. */
 #define CXIB_BFREGS_PER_UAR	2
 
 /* Limits per context: bfregs on static UARs and on dynamic UARs, 256 UAR pages each. */
@@ -25,11 +25,11 @@
 /**
  * struct cxib_bfregs - bfregs of a user context
  * @count: bfregs on static UARs; a multiple of %CXIB_BFREGS_PER_UAR
- * @num_low_latency: number of bfregs at the end with at most one QP each
+ * @num_low_latency: number of bfregs at the end of the static UARs that have at most one QP each
  * @lock: protects @qp_count and the dynamic part of @uars
  * @qp_count: number of QPs by bfreg
- * @uars: static UARs, constant while the context lives, then dynamic UARs; NULL
- *	if not allocated
+ * @uars: first the static UARs, constant while the context exists, then the dynamic UARs; an entry
+ *	is NULL until its UAR is allocated
  */
 struct cxib_bfregs {
 	unsigned int count;

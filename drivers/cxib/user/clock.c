@@ -20,7 +20,7 @@
 #include "user/clock.h"
 #include "verbs/verbs.h"
 
-/* Significant bits of the timer; with this shift, the multiplier has 23 bits. */
+/* Number of significant bits of the timer; with the shift below, the multiplier has 23 bits. */
 #define CYCLE_BITS	41
 #define MULTIPLIER_SHIFT	21
 
@@ -45,7 +45,7 @@ struct cxib_clock {
 	struct delayed_work update;
 };
 
-/* The lower half is read again if it may have wrapped between the reads. */
+/* Reads the lower half again if it may have wrapped between the reads. */
 #ifdef CXIB_LACKS_CYCLECOUNTER_WRITABLE
 static u64 read_timer(const struct cyclecounter *cycles)
 #else
@@ -88,7 +88,7 @@ static void update_clock_fn(struct work_struct *work)
 	schedule_delayed_work(&clock->update, clock->period);
 }
 
-/* Half of the time until cycles * mult exceeds 63 bits. */
+/* Returns half of the time after which cycles * mult exceeds 63 bits. */
 static u64 update_period_ns(const struct cyclecounter *cycles)
 {
 	u64 max = min(div_u64(S64_MAX, cycles->mult), cycles->mask);

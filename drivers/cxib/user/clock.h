@@ -11,8 +11,9 @@ struct cxib_ibdev;
 struct page;
 
 /*
- * In BAR 0 the timer has 4 KiB of its own. Before them is the rest of the init segment, which has
- * addresses in kernel memory, behind them are UAR pages.
+ * The timer has its own 4 KiB of BAR 0. The 4 KiB before them contain the rest of the init segment,
+ * with addresses of kernel memory; UAR pages follow them. So user space may map the timer only if
+ * host pages are not larger than 4 KiB.
  */
 static inline bool cxib_core_clock_is_mappable(size_t host_page)
 {

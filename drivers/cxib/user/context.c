@@ -15,7 +15,7 @@
 #include "user/dm.h"
 #include "user/user.h"
 
-/* Minimum request of each libmlx5 version: up to max_cqe_version. */
+/* Shortest request of any libmlx5 version: up to max_cqe_version. */
 #define MIN_REQ_SIZE	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
@@ -45,8 +45,8 @@ void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
 		/*
-		 * If nonzero, libmlx5 creates no QP without dedicated WC UARs.
-		 * Static UARs are mapped non-cached.
+		 * If this is not 0, libmlx5 creates QPs only on dedicated WC UARs. But static UARs
+		 * are mapped non-cached.
 		 */
 		.bf_reg_size = !bfregs && cxib_wc_supported(ibdev) ?
 			       BIT(caps->log_bf_reg_size) : 0,
@@ -71,7 +71,7 @@ void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
 		.num_dyn_bfregs = bfregs ? CXIB_BFREGS_DYN : 0,
 		.dump_fill_mkey = ibdev->dump_fill_mkey,
 	};
-	/* Without drain_sigerr the device has no SQD for user QPs. */
+	/* Without drain_sigerr, user QPs cannot enter SQD. */
 	if (caps->drain_sigerr)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS;
 	if (ibdev->dump_fill_mkey)
@@ -88,7 +88,7 @@ static int copy_context_resp(const struct cxib_ucontext *context, struct ib_udat
 	return cxib_copy_resp(udata, &response, response.response_length);
 }
 
-/* For processes that imported a context: the response that its creator got. */
+/* Returns the response that the creator of a context got to a process that imports the context. */
 static int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
@@ -148,10 +148,10 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /*
- * The RDMA core takes a reference to the task before alloc_ucontext. If the
- * ioctl UVERBS_METHOD_GET_CONTEXT fails, the core frees the context without
- * dropping it (the write() command drops it). Without this, user space could
- * leak memory at will.
+ * The RDMA core takes a reference to the task before it calls alloc_ucontext. If the ioctl
+ * UVERBS_METHOD_GET_CONTEXT fails, the RDMA core frees the context without dropping the reference;
+ * only the write() command drops it. So the driver drops the reference, or user space could leak
+ * memory at will.
  */
 static void put_task(struct ib_ucontext *ib)
 {
@@ -170,8 +170,8 @@ static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /*
- * All resources of a context are uobjects, which the RDMA core destroys first. Those that firmware
- * has refused to destroy are leftovers.
+ * All resources of a context are uobjects, which the RDMA core destroys before the context.
+ * Resources that firmware has refused to destroy are leftovers.
  */
 static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 {

@@ -13,7 +13,7 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Minimum request of each libmlx5 version: up to the CQE compression format. */
+/* Shortest request of any libmlx5 version: up to the CQE compression format. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format)
 
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
@@ -37,7 +37,7 @@ static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 	}
 }
 
-/* The mini-CQE formats matter for Ethernet only, but libmlx5 must choose one. */
+/* libmlx5 must choose a mini-CQE format, although the formats matter for Ethernet only. */
 static int choose_compression(const struct cxib_device_caps *caps,
 			      const struct mlx5_ib_create_cq *request,
 			      struct cxib_cq_params *params)
@@ -87,7 +87,7 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	return 0;
 }
 
-/* Buffers in the memory of other devices. */
+/* Refuses buffers in the memory of other devices. */
 static int cq_refuse_buffers(struct ib_device *ib, const struct uverbs_attr_bundle *attrs)
 {
 	static const u16 ids[] = {
@@ -114,7 +114,7 @@ static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 #endif
 }
 
-/* A context with static UARs that names no UAR uses the first one. */
+/* If the request names no UAR, the CQ uses the first static UAR of the context. */
 static int choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bundle *attrs,
 		      const struct mlx5_ib_create_cq *request, u32 *number)
 {
@@ -278,7 +278,7 @@ static int check_resize(const struct cxib_cq *cq, unsigned int entries,
 	return 0;
 }
 
-/* libmlx5 copies the CQEs it has not polled; a CQE of the device marks the end of the old ring. */
+/* libmlx5 copies the CQEs that it has not polled. A RESIZE_CQ CQE ends the old ring. */
 static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);

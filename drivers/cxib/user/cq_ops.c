@@ -6,7 +6,7 @@
 #include "verbs/cq/cq.h"
 
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
-/* The driver data of the request is part of the attribute bundle. */
+/* The attribute bundle contains the driver data of the request. */
 static int create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 {
 	return cxib_create_cq(ib, attr, udata ?
@@ -20,7 +20,7 @@ static int resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_resize_cq_kernel(ib, entries);
-	/* A negative number becomes one beyond max_cqe, which is refused. */
+	/* A negative number becomes a number above max_cqe, which is refused. */
 	return cxib_resize_cq_user(ib, entries, udata);
 }
 #endif

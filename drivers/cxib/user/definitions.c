@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The uverbs objects, methods and attributes of the driver: the list of them all. */
+/* The list of all uverbs objects, methods and attributes of the driver. */
 #include <rdma/cxib_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -8,8 +8,8 @@
 #include "user/user.h"
 
 /*
- * The RDMA core shares a fixed number of object ids between itself and the drivers. An id
- * that is not the driver's any more would disable uverbs for the device as a whole.
+ * The RDMA core reserves a fixed number of object ids for drivers. On a kernel that reserves fewer,
+ * an id beyond that number would disable uverbs for the whole device.
  */
 #define HAS_ID(object)	(((object) & ~UVERBS_API_NS_FLAG) < UVERBS_API_OBJ_KEY_NUM_DRIVER)
 

@@ -21,9 +21,8 @@
 #include "user/devx_command.h"
 
 /*
- * General objects without a name in the kernel's uAPI: QPN ranges reserved for
- * connection managers, scheduling elements, and the QP whose congestion control
- * applies to an address.
+ * General objects that the kernel's uAPI does not name: scheduling elements, QPN ranges reserved
+ * for connection managers, and the QP whose congestion control applies to an address.
  */
 #define OBJECT_SCHEDULING_ELEMENT	0x26
 #define OBJECT_RESERVED_NUMBERS		0x2c
@@ -71,11 +70,11 @@ u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
- * cxib_devx_is_tunnelled() - does a command run on behalf of another function
+ * cxib_devx_is_tunnelled() - whether a command is to be executed for another function
  * @in: input of the command, 8 bytes at least
  *
- * Each command has the field, not only those of general objects: mlx5_ifc.h has the capability
- * vhca_tunnel_commands, a bit for each kind of them.
+ * All commands have the field, not only those of general objects: the capability
+ * vhca_tunnel_commands of mlx5_ifc.h has a bit for each kind of commands.
  */
 bool cxib_devx_is_tunnelled(const void *in)
 {
@@ -84,7 +83,7 @@ bool cxib_devx_is_tunnelled(const void *in)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_tunnelled);
 
 /**
- * cxib_devx_num_qpns() - the number of QPNs that a create command reserves
+ * cxib_devx_num_qpns() - returns the number of QPNs that a create command reserves
  * @in: input of the command, 16 bytes at least
  *
  * Return: the number; 0 if the command creates another object.
@@ -100,7 +99,7 @@ u32 cxib_devx_num_qpns(const void *in)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_num_qpns);
 
 /**
- * cxib_devx_reserve_qpns() - add to the QPNs that a user context has reserved
+ * cxib_devx_reserve_qpns() - counts QPNs that a user context reserves
  * @reserved: their number
  * @count: added
  * @limit: limit of their number
@@ -120,7 +119,7 @@ int cxib_devx_reserve_qpns(atomic_t *reserved, u32 count, u32 limit)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_reserve_qpns);
 
 /**
- * cxib_devx_is_general_cmd() - is a command read-only and without an object
+ * cxib_devx_is_general_cmd() - whether a command has no object and changes nothing
  * @in: input of the command
  */
 bool cxib_devx_is_general_cmd(const void *in)
@@ -144,8 +143,8 @@ bool cxib_devx_is_general_cmd(const void *in)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_general_cmd);
 
 /*
- * A PA mkey would grant access to all of host memory. MTTs must come from a
- * umem, and UMR must not replace them.
+ * A PA mkey would grant access to all memory of the host. MTTs must come from a umem, and UMR must
+ * not replace them.
  */
 static int check_mkey(void *in, struct cxib_devx_refs *refs)
 {
@@ -169,7 +168,7 @@ static int check_mkey(void *in, struct cxib_devx_refs *refs)
 	}
 }
 
-/* DESTROY_PSV destroys one PSV only. */
+/* DESTROY_PSV destroys a single PSV, so a command may create only one. */
 static int check_psv(void *in, struct cxib_devx_refs *refs)
 {
 	refs->has_pd = true;
@@ -192,16 +191,18 @@ static int check_cq(void *in, struct cxib_devx_refs *refs)
 	return 0;
 }
 
-/* The resd_lkey grants access to all of host memory, and fast registration writes DMA addresses. */
+/*
+ * The resd_lkey grants access to all memory of the host, and a fast registration writes DMA
+ * addresses.
+ */
 static bool has_rights_of_kernel(const struct hw_qpc *context)
 {
 	return hw_qpc_get_rlky(context) || hw_qpc_get_fre(context);
 }
 
 /*
- * Attributes for which uverbs requires CAP_NET_RAW: a controlled Q_Key, which
- * the GSI QPs of the fabric accept, and the QPN of another QP as source in the
- * DETH.
+ * uverbs requires CAP_NET_RAW for two attributes: a controlled Q_Key, which the GSI QPs of the
+ * fabric accept, and the QPN of another QP as source in the DETH.
  */
 static bool needs_net_raw(const struct hw_qpc *context)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DEVX: which commands user space may execute on which objects. Others are
- * rejected.
+ * DEVX: which commands user space may execute on which objects. The driver rejects all others.
  *
- * A command carries the uid of the user context, so the device itself denies
- * access to objects of other uids. The driver checks what would bypass that:
- * DMA addresses, privileges of kernel QPs, references to kernel objects (which
- * the device may accept from each uid), and attributes for which uverbs
- * requires capabilities.
+ * A command carries the uid of the user context, so the device itself denies access to objects of
+ * other uids. The driver checks what this protection does not cover:
+ * - DMA addresses;
+ * - rights of kernel QPs;
+ * - references to kernel objects, which the device may accept from each uid;
+ * - attributes for which uverbs requires capabilities of the process.
  */
 #ifndef CXIB_USER_DEVX_COMMAND_H
 #define CXIB_USER_DEVX_COMMAND_H
@@ -45,8 +45,8 @@ enum cxib_devx_kind {
  * @kind: kind
  * @type: enum hw_object_type of a general object; 0 for others
  * @number: number
- * @from_verbs: created by a verb: the kernel keeps its state, which only verbs
- *	may change
+ * @from_verbs: created by a verb: the kernel keeps the state of the object, which only verbs may
+ *	change
  */
 struct cxib_devx_obj_id {
 	enum cxib_devx_kind kind;
@@ -83,7 +83,7 @@ struct cxib_devx_refs {
 	bool net_raw;
 };
 
-/* Query outputs list the DMA addresses of pages from this offset on. */
+/* Outputs of queries contain the DMA addresses of pages from this offset on. */
 #define CXIB_DEVX_QUERY_MAX		0x110
 
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio);

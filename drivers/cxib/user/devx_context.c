@@ -15,7 +15,7 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* capable() has side effects (audit): it is called only if the device supports the capability. */
+/* capable() writes to the audit log, so it is called only if the device supports the right. */
 static u32 rights_of_caller(u32 uctx_cap)
 {
 	return cxib_devx_rights(uctx_cap,
@@ -27,10 +27,8 @@ static u32 rights_of_caller(u32 uctx_cap)
  * cxib_devx_is_supported() - whether a device has user contexts
  * @ib: RDMA device
  *
- * Without them, uverbs knows none of the DEVX objects: libmlx5 and applications get
- * -EPROTONOSUPPORT, not the error of a forbidden command.
- *
- * Return: true if it has.
+ * Return: true if the device has user contexts. Otherwise uverbs registers no DEVX objects, so
+ * libmlx5 and applications get -EPROTONOSUPPORT instead of the error of a forbidden command.
  */
 bool cxib_devx_is_supported(struct ib_device *ib)
 {
@@ -71,7 +69,10 @@ void cxib_devx_close(struct cxib_ucontext *context)
 
 	if (!context->uid)
 		return;
-	/* Leftovers are destroyed with the uid that they were created with. */
+	/*
+	 * A leftover is destroyed with the uid that has created it, so the user context stays while
+	 * it has leftovers.
+	 */
 	err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
 	      cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid);
 	if (err)
@@ -105,8 +106,8 @@ struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
  * @out_length: length of @out, bytes
  *
  * Context: process context, may sleep.
- * Return: as cxib_cmd_exec(), but -EREMOTEIO when the command failed with a
- * status, which @out reports; -EPERM when @in names another function.
+ * Return: -EREMOTEIO when the command failed with a status, which is in @out; -EPERM when @in names
+ * another function; otherwise as cxib_cmd_exec().
  */
 int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
 		   size_t out_length)
@@ -144,7 +145,7 @@ int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, vo
  * @length: length of @out, bytes
  * @err: return value of cxib_devx_exec()
  *
- * Return: @err, or -EFAULT when it cannot be written.
+ * Return: @err, or -EFAULT when the output cannot be written.
  */
 int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out,
 		       size_t length, int err)
@@ -202,7 +203,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* For dynamic UARs without a uobject: allocation of a UAR uobject reports the index itself. */
+/*
+ * Returns the index of a dynamic UAR without a uobject. The allocation of a UAR uobject returns its
+ * index itself.
+ */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_ucontext *context = cxib_devx_context(attrs);

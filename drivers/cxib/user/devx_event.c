@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DEVX: who gets which event of the device.
+ * DEVX: which user contexts get which events of the device.
  *
- * A target is in the tree only while its number is that of its object, so an event never reaches a
- * user context whose object had the same number before. Locks are taken in the order mutex of
- * the events, lock of the events, lock of a queue.
+ * A target is in the tree only while its object has the number of the target, so an event never
+ * reaches a user context whose former object had the same number.
+ *
+ * Lock order: the mutex of the events, the lock of the events, the lock of a queue.
  */
 #include <kunit/visibility.h>
 #include <linux/completion.h>
@@ -20,13 +21,13 @@
  * struct devx_subscription - one event type of one target, for one queue
  * @target_entry: in the list of the target, or of the device
  * @queue_entry: in the list of the queue
- * @pending_entry: in the list of subscriptions with events; empty: no event is unread
+ * @pending_entry: in the list of subscriptions with unread events; empty: no event is unread
  * @queue: queue
  * @target: object; NULL: the device
  * @eventfd: signaled instead of @queue; NULL: none
  * @cookie: value that user space has given
  * @type: event type
- * @is_orphan: the object is destroyed; freed when its event is read
+ * @is_orphan: the object is destroyed; the reader of the event frees the subscription
  */
 struct devx_subscription {
 	struct list_head target_entry;
@@ -40,7 +41,7 @@ struct devx_subscription {
 	bool is_orphan;
 };
 
-/* SRQs of all kinds share their number space, and their events. */
+/* SRQs of all kinds share a number space and the event types. */
 static u64 devx_key(enum cxib_devx_kind kind, u32 number)
 {
 	if (kind == CXIB_DEVX_XRQ)
@@ -149,7 +150,7 @@ void cxib_devx_target_init(struct cxib_devx_target *target, const struct cxib_de
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_target_init);
 
 /**
- * cxib_devx_target_attach() - let events reach a target
+ * cxib_devx_target_attach() - lets events reach a target
  * @events: subscriptions of the device
  * @target: target that is not attached; its object exists
  *
@@ -168,12 +169,12 @@ int cxib_devx_target_attach(struct cxib_devx_events *events, struct cxib_devx_ta
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_target_attach);
 
 /**
- * cxib_devx_target_detach() - let no event reach a target any more
+ * cxib_devx_target_detach() - stops the delivery of events to a target
  * @events: subscriptions of the device
  * @target: target; nothing happens if it is not attached
  *
- * It keeps its subscriptions. To be called before the object is destroyed, because the device may
- * give its number to another user context at once.
+ * The target keeps its subscriptions. The caller detaches the target before it destroys the object,
+ * because the device may give the number to another user context at once.
  */
 void cxib_devx_target_detach(struct cxib_devx_events *events, struct cxib_devx_target *target)
 {
@@ -190,7 +191,9 @@ static void devx_report_loss(struct devx_subscription *subscription)
 {
 	struct cxib_devx_queue *queue = subscription->queue;
 
-	/* An eventfd has no errors: its reader looks at the object. */
+	/*
+	 * An eventfd cannot report an error, so it is signaled and its reader looks at the object.
+	 */
 	if (subscription->eventfd) {
 		cxib_eventfd_signal(subscription->eventfd);
 		return;
@@ -270,7 +273,7 @@ static void devx_subscription_link(struct cxib_devx_events *events,
 	}
 }
 
-/* No event reaches the subscription on return, but it may be pending. */
+/* On return no further event reaches the subscription, but an event may still be unread. */
 static void devx_subscription_unlink(struct cxib_devx_events *events,
 				     struct devx_subscription *subscription)
 {
@@ -299,13 +302,13 @@ static void devx_subscription_retire(struct devx_subscription *subscription)
 		is_pending = !list_empty(&subscription->pending_entry);
 		subscription->is_orphan = is_pending;
 	}
-	/* A reader frees an orphan, perhaps already now. */
+	/* The reader frees an orphan, possibly at this moment. */
 	if (!is_pending)
 		devx_subscription_free(subscription);
 }
 
 /**
- * cxib_devx_target_end() - free the subscriptions of a target
+ * cxib_devx_target_end() - frees the subscriptions of a target
  * @events: subscriptions of the device
  * @target: target that is not attached
  *
@@ -353,7 +356,7 @@ static void devx_free_orphans(struct list_head *orphans)
 }
 
 /**
- * cxib_devx_queue_end() - free the subscriptions and events of a queue; readers get -EIO
+ * cxib_devx_queue_end() - frees the subscriptions and events of a queue; readers get -EIO
  * @events: subscriptions of the device
  * @queue: queue; its memory must stay as long as there may be readers
  *
@@ -389,7 +392,7 @@ static bool devx_queue_is_empty(const struct cxib_devx_queue *queue)
 }
 
 /**
- * cxib_devx_queue_is_ready() - would a reader not have to wait
+ * cxib_devx_queue_is_ready() - whether a read returns without waiting
  * @queue: queue
  */
 bool cxib_devx_queue_is_ready(struct cxib_devx_queue *queue)
@@ -545,11 +548,11 @@ static int devx_subscriptions_alloc(const struct cxib_devx_subscribe *request,
 /**
  * cxib_devx_subscribe() - subscribes to all events of a request, or to none
  * @events: subscriptions of the device
- * @request: request; its queue and its target stay while this runs
+ * @request: request; the caller keeps its queue and target during the call
  *
  * Context: process context, may sleep.
  * Return: 0, or
- *	-EINVAL when an event type does not fit the target, or there are too many,
+ *	-EINVAL when the target has no events of a type, or there are too many types,
  *	-ENOSPC when the target has too many subscriptions,
  *	-ENOMEM; the error of eventfd_ctx_fdget().
  */
@@ -625,7 +628,7 @@ static void devx_dispatch_queue(struct cxib_devx_events *events, const struct hw
 }
 
 /**
- * cxib_devx_dispatch() - gives an event to its subscribers
+ * cxib_devx_dispatch() - delivers an event to its subscribers
  * @events: subscriptions of the device
  * @entry: EQE of an event that is no completion event
  *
@@ -656,12 +659,12 @@ void cxib_devx_dispatch(struct cxib_devx_events *events, const struct hw_eqe *en
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_dispatch);
 
 /**
- * cxib_devx_dispatch_completion() - gives a completion event to its subscribers
+ * cxib_devx_dispatch_completion() - delivers a completion event to its subscribers
  * @events: subscriptions of the device
- * @cqn: CQN of a CQ that verbs have not created
+ * @cqn: CQN of a CQ that no verb has created
  *
  * Context: any.
- * Return: whether user space has such a CQ.
+ * Return: whether user space has a CQ with this CQN.
  */
 bool cxib_devx_dispatch_completion(struct cxib_devx_events *events, u32 cqn)
 {

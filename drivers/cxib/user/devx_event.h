@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DEVX: who gets which event of the device. User space subscribes to event types of objects of
- * its user context, or of the device, and reads the events from a queue or waits for an eventfd.
+ * DEVX: which user contexts get which events of the device. User space subscribes to event types of
+ * objects of its user context, or of the device, and reads the events from a queue or waits for an
+ * eventfd.
  */
 #ifndef CXIB_USER_DEVX_EVENT_H
 #define CXIB_USER_DEVX_EVENT_H
@@ -18,21 +19,21 @@
 
 struct completion;
 
-/* Event types of one request. */
+/* Maximum number of event types of one request. */
 #define CXIB_DEVX_TYPES_MAX		16
 
 /*
- * Subscriptions of one object: an interrupt handler walks them. The same limit holds for those of
- * a queue to events of the device.
+ * Maximum number of subscriptions of one object, which an interrupt handler walks. The same limit
+ * applies to the subscriptions of one queue to events of the device.
  */
 #define CXIB_DEVX_SUBSCRIPTIONS_MAX	64
 
-/* Unread events of a queue with event data. */
+/* Maximum number of unread events of a queue with event data. */
 #define CXIB_DEVX_EVENTS_MAX		256
 
 /**
  * struct cxib_devx_record - an event as user space reads it
- * @cookie: value that user space has subscribed with
+ * @cookie: value that user space has passed for the subscription
  * @entry: EQE; omitted in queues without event data
  */
 struct cxib_devx_record {
@@ -42,7 +43,7 @@ struct cxib_devx_record {
 
 /**
  * struct cxib_devx_events - subscriptions of a device
- * @mutex: held while subscriptions come and go; protects @device
+ * @mutex: held while subscriptions are added or removed; protects @device
  * @lock: protects @targets and their subscriptions; taken in interrupts
  * @targets: struct cxib_devx_target by kind and number
  * @device: subscriptions to events of the device
@@ -56,12 +57,12 @@ struct cxib_devx_events {
 
 /**
  * struct cxib_devx_target - an object that events are about
- * @node: in the tree of targets; empty: no event reaches the target
+ * @node: in the tree of targets; empty: the target is not attached
  * @key: kind and number
  * @has_events: the device raises events about objects of this kind
  * @count: number of @subscriptions
  * @subscriptions: subscriptions to events of the object
- * @drained: completed by the event that a DCT is drained; NULL for other kinds
+ * @drained: the event that reports a drained DCT completes it; NULL for other kinds of objects
  */
 struct cxib_devx_target {
 	struct rb_node node;
@@ -76,8 +77,8 @@ struct cxib_devx_target {
  * struct cxib_devx_queue - events that user space has not read yet
  * @lock: protects all members except @subscriptions and @device_count; taken in interrupts
  * @wait: readers
- * @omits_data: user space reads cookies only. Then @pending has subscriptions, each of them
- *	once, however many events it had; otherwise @ring has the events.
+ * @omits_data: user space reads cookies only. Then @pending contains each subscription with unread
+ *	events once, whatever their number. Otherwise @ring contains the events.
  * @is_overflow: events were lost
  * @is_destroyed: user space gets errors only
  * @pending: subscriptions with events
@@ -85,7 +86,8 @@ struct cxib_devx_target {
  * @first: index of the oldest event in @ring
  * @count: number of events in @ring
  * @subscriptions: subscriptions that use this queue; protected by the mutex of the events
- * @device_count: number of those to events of the device; protected in the same way
+ * @device_count: number of these subscriptions that are to events of the device; protected like
+ *	@subscriptions
  */
 struct cxib_devx_queue {
 	spinlock_t lock; /* unread events */

@@ -16,7 +16,7 @@
 
 /**
  * struct devx_event_file - a file descriptor for events
- * @uobject: uverbs object. Its memory stays until the file is released.
+ * @uobject: uverbs object. The RDMA core keeps its memory until the file is released.
  * @queue: events to be read
  */
 struct devx_event_file {
@@ -82,7 +82,10 @@ static const struct file_operations devx_event_operations = {
 	.release = uverbs_uobject_fd_release,
 };
 
-/* The file is closed, or the device goes: then the file can still be read. */
+/*
+ * User space has closed the file, or the device is being removed. In the second case user space may
+ * still read the file.
+ */
 static void devx_event_destroy(struct ib_uobject *uobject, enum rdma_remove_reason why)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(uobject->context->device);
@@ -118,7 +121,7 @@ static int devx_get_types(struct uverbs_attr_bundle *attrs, struct cxib_devx_sub
 	return PTR_ERR_OR_ZERO(request->types);
 }
 
-/* An eventfd has no place for a cookie. */
+/* An eventfd cannot report a cookie. */
 static int devx_get_receiver(struct uverbs_attr_bundle *attrs,
 			     struct cxib_devx_subscribe *request)
 {
@@ -185,7 +188,7 @@ int cxib_devx_start(struct cxib_ibdev *ibdev)
 
 /**
  * cxib_devx_stop() - undo cxib_devx_start()
- * @ibdev: RDMA device without user contexts that gets no events
+ * @ibdev: RDMA device that has no user contexts and gets no events
  */
 void cxib_devx_stop(struct cxib_ibdev *ibdev)
 {

@@ -27,7 +27,7 @@
 /* Bits of an object number, except those of general objects. */
 #define NUMBER_BITS	24
 
-/* Timeout of draining a DCT; period of the check for a fatal device. */
+/* Timeout for draining a DCT, and the period in which the wait checks for a fatal device. */
 #define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
 #define DRAIN_RECHECK	msecs_to_jiffies(100)
 
@@ -35,10 +35,10 @@
  * struct cxib_devx_object - an object created by a command of user space
  * @context: user context
  * @identity: kind and number
- * @uar: UAR that it uses; NULL if none. A reference is held.
+ * @uar: UAR that the object uses, with a reference; NULL: none
  * @target: subscriptions to its events
  * @is_draining: the drain of a DCT has begun
- * @drained: completed by the event that it has ended
+ * @drained: completed by the event that reports the end of the drain
  * @num_qpns: number of QPNs that it reserves
  */
 struct cxib_devx_object {
@@ -66,7 +66,7 @@ static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 	return false;
 }
 
-/* Index into devx_objects, for kinds that other commands can refer to. */
+/* Index of an object in devx_objects, which has the kinds to which commands can refer. */
 static unsigned long index_of(enum cxib_devx_kind kind, u32 number)
 {
 	return (unsigned long)kind << NUMBER_BITS | number;
@@ -141,8 +141,8 @@ static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs
 }
 
 /*
- * Reserved QPNs cost no memory. Without a limit, a user context could leave none to others: it
- * gets as many as a quarter of the QPs of the device.
+ * A reserved QPN costs no memory, so without a limit one user context could reserve all QPNs. The
+ * limit of a user context is a quarter of the number of QPs of the device.
  */
 static int reserve_qpns(struct cxib_devx_object *object, const void *in)
 {
@@ -208,7 +208,7 @@ static bool devx_can_be_referred_to(const struct cxib_devx_object *object)
 	}
 }
 
-/* Commands can refer to the object from now on. */
+/* From here on commands can refer to the object. */
 static int publish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
@@ -245,7 +245,7 @@ static int devx_await_drained(struct cxib_devx_object *object)
 	return 0;
 }
 
-/* Only a DCT without connections can be destroyed. */
+/* The device destroys only a DCT without connections. */
 static int devx_drain(struct cxib_devx_object *object)
 {
 	struct cxib_ucontext *context = object->context;
@@ -280,7 +280,7 @@ static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy 
 	if (err)
 		return err;
 	destroy->before = 0;
-	/* The device may give the number to another user context from now on. */
+	/* From here on the device may give the number to another user context. */
 	cxib_devx_target_detach(devx_events_of(object), &object->target);
 	return cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
 }
@@ -294,7 +294,7 @@ static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *u
 					NULL, err);
 }
 
-/* User space does not know the object yet. */
+/* Destroys an object that user space does not know yet. */
 static void discard(struct cxib_devx_object *object)
 {
 	struct ib_ucontext *context = &object->context->ib;
@@ -365,14 +365,14 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				  err);
 }
 
-/* The destroy command may not have been executed: then events still arrive. */
+/* If the device has not executed the destroy command, events still arrive. */
 static void devx_resume_events(struct cxib_devx_object *object)
 {
 	if (object->target.has_events && RB_EMPTY_NODE(&object->target.node))
 		cxib_devx_target_resume(devx_events_of(object), &object->target);
 }
 
-/* Fails while other objects refer to it, unless the user context ends. */
+/* Fails while other objects refer to the object, unless the user context is being closed. */
 static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -393,9 +393,10 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
 }
 
 /*
- * For an XRC_TGT QP, the RDMA core creates a struct ib_qp for each process that
- * opens it: it is not embedded in a struct cxib_qp, and all openers share the
- * real QP. A DCT has commands of its own, and possibly no number yet.
+ * DEVX commands cannot name two kinds of verbs QPs:
+ * - The RDMA core creates a struct ib_qp for each process that opens an XRC_TGT QP. It is not
+ *   embedded in a struct cxib_qp, and all openers share the real QP.
+ * - A DCT has its own commands, and no number before RTR.
  */
 static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 {
@@ -406,7 +407,7 @@ static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 	return 0;
 }
 
-/* An object of verbs or of DEVX. */
+/* Identifies an object that a verb or DEVX has created. */
 static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identity)
 {
 	const struct cxib_devx_object *object = uobject->object;

@@ -2,8 +2,9 @@
 /*
  * DEVX: file descriptors from which user space reads outputs of query commands.
  *
- * A query is executed before the request for it returns. The object is locked until then, so no
- * command remains when the process or the device is gone. Only the output waits for its reader.
+ * A query command is executed before the request returns. The object is locked until then, so no
+ * command is outstanding after the process has exited or the device was removed. Only the output
+ * waits for its reader.
  */
 #include <linux/fs.h>
 #include <linux/list.h>
@@ -25,13 +26,13 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Bytes of a file's unread outputs. */
+/* Maximum bytes of the unread outputs of a file. */
 #define OUTPUT_BYTES_MAX	SZ_1M
 
 /**
  * struct devx_output - the output of a command
  * @entry: in the list of the file
- * @length: bytes of @record, those of its header included
+ * @length: bytes of @record, including its header
  * @record: what user space reads
  */
 struct devx_output {
@@ -42,11 +43,11 @@ struct devx_output {
 
 /**
  * struct cxib_devx_output_file - a file descriptor for outputs
- * @uobject: uverbs object. Its memory stays until the file is released.
+ * @uobject: uverbs object. The RDMA core keeps its memory until the file is released.
  * @lock: protects all members that follow
  * @wait: readers
  * @is_destroyed: user space gets errors only
- * @bytes: memory of @outputs and of those that are being filled
+ * @bytes: memory of @outputs and of outputs that are being filled
  * @outputs: list of struct devx_output
  */
 struct cxib_devx_output_file {
@@ -117,7 +118,7 @@ static void devx_output_put(struct cxib_devx_output_file *file, struct devx_outp
 	wake_up_interruptible(&file->wait);
 }
 
-/* The file cannot be destroyed meanwhile: its uobject is locked for reading. */
+/* The uobject of the file is locked for reading, so the file is not destroyed during the query. */
 static int devx_output_query(struct cxib_devx_output_file *file, struct cxib_ucontext *context,
 			     struct ib_uobject *uobject, struct uverbs_attr_bundle *attrs,
 			     size_t out_length, u64 wr_id)
@@ -180,7 +181,7 @@ static struct devx_output *devx_output_first(struct cxib_devx_output_file *file,
 	return output;
 }
 
-/* Return: the oldest output, or an ERR_PTR(); -EAGAIN if there is none. */
+/* Returns the oldest output, or an ERR_PTR(): -EAGAIN if there is none. */
 static struct devx_output *devx_output_take(struct cxib_devx_output_file *file, size_t room)
 {
 	struct devx_output *output = NULL;
@@ -252,7 +253,10 @@ static const struct file_operations devx_output_operations = {
 	.release = uverbs_uobject_fd_release,
 };
 
-/* The file is closed, or the device goes: then the file can still be read. */
+/*
+ * User space has closed the file, or the device is being removed. In the second case user space may
+ * still read the file.
+ */
 static void devx_output_destroy(struct ib_uobject *uobject, enum rdma_remove_reason why)
 {
 	struct cxib_devx_output_file *file = to_output_file(uobject);

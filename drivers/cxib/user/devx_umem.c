@@ -17,7 +17,7 @@
 
 #define MEMORY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
-/* Page sizes of umems: 4 KiB and more; the size field has five bits. */
+/* Page sizes of umems: 4 KiB to 2^31 times as much, because the size field has five bits. */
 #define PAGE_SIZES	GENMASK_ULL(CXIB_LOG_DEVICE_PAGE + 31, CXIB_LOG_DEVICE_PAGE)
 
 /**
@@ -50,7 +50,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 {
 	int err;
 
-	/* A dma-buf is memory of another device. */
+	/* The driver does not support dma-bufs: they are memory of other devices. */
 	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
 		return -EOPNOTSUPP;
 	err = uverbs_copy_from(&request->address, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR);
@@ -69,15 +69,16 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 	return err;
 }
 
-/* Do the pages hold nothing but the umem? */
+/* Returns true if pages of this size contain nothing but the umem. */
 static bool covers_only(struct ib_umem *umem, unsigned long page_size)
 {
 	return !ib_umem_dma_offset(umem, page_size) && IS_ALIGNED(umem->length, page_size);
 }
 
 /*
- * CREATE_UMEM has pages but no length, and commands can name any place in them. The user context
- * owns a system page as a whole. A larger page would hold memory of others beside the umem.
+ * CREATE_UMEM has pages but no length, so commands can name any address in these pages. A system
+ * page belongs to the user context as a whole. A larger page may also contain memory of others, so
+ * it must contain nothing but the umem.
  */
 static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 				    const struct request *request)

@@ -2,9 +2,8 @@
 /*
  * MEMIC: allocation, mapping and registration by user space.
  *
- * User space maps whole pages, so a page of BAR 0 is never shared between
- * allocations. A memic operation has an address of its own; accesses to that
- * address execute it.
+ * User space maps whole pages, so two allocations never share a page of BAR 0. A memic operation
+ * has its own address; an access to that address executes the operation.
  */
 #include <linux/bitmap.h>
 #include <linux/io.h>
@@ -30,7 +29,7 @@
 /**
  * struct cxib_dm - a MEMIC allocation
  * @ib: verbs object
- * @references: one for @mapping and one for each operation
+ * @references: one reference for @mapping and one for each operation
  * @ibdev: RDMA device
  * @address: offset in BAR 0
  * @size: length, bytes
@@ -51,7 +50,7 @@ struct cxib_dm {
 
 /**
  * struct cxib_dm_op - a memic operation on a MEMIC allocation
- * @mapping: mmap entry of its pages; same number as those of the allocation
+ * @mapping: mmap entry of its pages, as many as the allocation has
  * @memory: the allocation; a reference is held
  * @address: offset in BAR 0
  * @op: enum hw_memic_operation_type
@@ -73,7 +72,7 @@ static unsigned int first_page(const struct cxib_dm *memory)
 	return (memory->address - memory->ibdev->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
-/* Number of pages of the allocation or of one of its operations at this address. */
+/* Number of pages of the allocation, or of one of its operations, at @address. */
 static unsigned int pages_at(const struct cxib_dm *memory, u64 address)
 {
 	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
@@ -91,8 +90,8 @@ static void release_pages_of(const struct cxib_dm *memory)
 }
 
 /**
- * cxib_free_dm() - free MEMIC that the device does not have any more
- * @memory: MEMIC that user space can no longer map; freed
+ * cxib_free_dm() - frees the state of MEMIC that the device no longer has
+ * @memory: MEMIC that user space cannot map any longer; freed
  */
 void cxib_free_dm(struct cxib_dm *memory)
 {
@@ -101,7 +100,7 @@ void cxib_free_dm(struct cxib_dm *memory)
 	kfree(memory);
 }
 
-/* The user context outlives all mappings; it is NULL if there never was one. */
+/* The user context outlives all mappings. Returns NULL if the MEMIC was never mapped. */
 static const struct ib_ucontext *context_of(const struct cxib_dm *memory)
 {
 	return memory->mapping.entry.ucontext;
@@ -251,9 +250,9 @@ static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *
 }
 
 /*
- * The bytes of the last owner are still there: the public interface does not say that the device
- * clears MEMIC. Stores have 4 bytes, as those of libmlx5. They are combined; the read returns when
- * they have reached the device.
+ * The public interface does not say that the device clears MEMIC, so it may contain the data of its
+ * last owner. Each store has 4 bytes, as in libmlx5, and the CPU may combine stores. The read
+ * returns after all stores have reached the device.
  */
 static int clear_memory(const struct cxib_dm *memory)
 {
@@ -267,7 +266,7 @@ static int clear_memory(const struct cxib_dm *memory)
 	words = pages + offset_in_page(memory->address);
 	for (i = 0; i < memory->size / sizeof(*words); i++)
 		__raw_writel(0, &words[i]);
-	wmb(); /* empties the buffers of write combining; the read below comes behind the stores */
+	wmb(); /* flushes write-combining buffers; orders the read below after the stores */
 	__raw_readl(words);
 	iounmap(pages);
 	return 0;
@@ -339,7 +338,7 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 	return &memory->ib;
 }
 
-/* Mapped pages are freed at their last munmap. */
+/* Pages that are still mapped are freed at the last munmap. */
 int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_dm *memory = to_dm(ib);

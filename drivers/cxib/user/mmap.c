@@ -2,7 +2,7 @@
 /*
  * mmap of a user context: UAR pages, MEMIC, device clock.
  *
- * The command in the page offset says what is mapped, see user/mmap.h.
+ * The command in the page offset selects what is mapped, see user/mmap.h.
  */
 #include <linux/pci.h>
 #include <rdma/mlx5-abi.h>
@@ -27,8 +27,8 @@ static phys_addr_t address_in_bar(struct ib_device *ib, u64 offset)
 }
 
 /*
- * MEMIC accepts writes in any order. UARs do so only if user space has
- * allocated them for write combining.
+ * MEMIC accepts writes in any order. A UAR does so only if user space has allocated it for write
+ * combining.
  */
 static bool is_wc(enum cxib_mmap_kind kind)
 {
@@ -60,7 +60,7 @@ static int map_inserted(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	return err;
 }
 
-/* A static UAR; user space knows its index only. */
+/* Maps a static UAR, which user space names by its index. */
 static int mmap_static_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry =
@@ -142,7 +142,7 @@ int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	}
 }
 
-/* Called after removal of the entry and the last munmap. */
+/* Called after the entry was removed and the last mapping is gone. */
 void cxib_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct cxib_mmap_entry *mapping = to_mmap_entry(entry);

@@ -6,8 +6,8 @@
 #include "user/user.h"
 
 /*
- * The second byte of a page offset is a command of mlx5-abi.h, the other bytes
- * are an index. Offsets with commands from 9 on are those of mmap entries.
+ * The second byte of a page offset is a command of mlx5-abi.h, the other bytes are an index.
+ * Commands from 9 on are the offsets of mmap entries.
  */
 #define CXIB_MMAP_COMMAND_SHIFT	8
 #define CXIB_MMAP_COMMAND_MASK	0xffUL
@@ -33,7 +33,7 @@ enum cxib_mmap_kind {
  * @kind: what it maps
  * @address: offset in BAR 0, page-aligned
  * @length: bytes, a multiple of PAGE_SIZE
- * @free: called after removal of the entry and the last munmap
+ * @free: called after the entry was removed and the last mapping is gone
  */
 struct cxib_mmap_entry {
 	struct rdma_user_mmap_entry entry;

@@ -6,7 +6,7 @@
 
 #define INDEX_HIGH_MAX	0xffUL
 
-/* UAR mmap entries: offsets without a command of mlx5-abi.h. */
+/* UAR mmap entries have offsets that are no command of mlx5-abi.h. */
 #define FIRST_UAR	(9UL << CXIB_MMAP_COMMAND_SHIFT)
 #define LAST_UAR	((256UL << CXIB_MMAP_COMMAND_SHIFT) - 1)
 

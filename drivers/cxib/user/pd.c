@@ -11,8 +11,8 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struc
 
 	pd->uid = context->uid;
 	/*
-	 * Dealloc erases the PDN only after the command. Firmware may reuse it
-	 * before: exclude dealloc.
+	 * dealloc_pd erases the PDN after the command, but firmware may already give the PDN to
+	 * this PD. So dealloc_pd must not run at the same time.
 	 */
 	guard(rwsem_read)(&context->references);
 	err = cxib_alloc_pd_kernel(ib, udata);

@@ -9,13 +9,13 @@
 #include "verbs/qp/dc.h"
 #include "verbs/qp/qp.h"
 
-/* Minimum request of each libmlx5 version: up to the bfreg index. */
+/* Shortest request of any libmlx5 version: up to the bfreg index. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_qp, bfreg_index)
 
-/* Scatter to CQE is optional and not used. */
+/* The driver ignores the flags for scatter to CQE, which is optional. */
 #define OPTIONAL_FLAGS	(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 
-/* How libmlx5 selects a UAR; without them, the driver assigns a bfreg. */
+/* libmlx5 selects a UAR by one of these flags; without them, the driver assigns a bfreg. */
 #define UAR_FLAGS	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX)
 
 #define QP_FLAGS	(OPTIONAL_FLAGS | UAR_FLAGS)
@@ -165,12 +165,12 @@ static int hold_qp_uar(struct cxib_qp *qp, struct cxib_ucontext *context,
 	return err ?: hold_uar(qp, context, page);
 }
 
-/* The bfreg that the driver assigned; an invalid one if libmlx5 selected the UAR itself. */
+/* Returns the bfreg that the driver assigned, or an invalid index if libmlx5 selected the UAR. */
 static u32 resp_bfreg_index(const struct cxib_qp *qp)
 {
 	if (qp->user.bfregs)
 		return cxib_bfreg_index(qp->user.bfreg_index);
-	/* libmlx5 looks up the bfreg of a QP without UAR, too: 0 is always valid. */
+	/* libmlx5 also looks up the bfreg of a QP without UAR, for which 0 is always valid. */
 	return qp->user.uar ? U32_MAX : 0;
 }
 
@@ -323,7 +323,7 @@ static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
-/* Buffers in the memory of other devices. */
+/* Refuses buffers in the memory of other devices. */
 static int qp_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 {
 	static const u16 ids[] = {
@@ -357,8 +357,8 @@ static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 }
 
 /*
- * An XRC_TGT QP has neither queues nor UAR, whatever libmlx5 has allocated for it. Several
- * processes may have it open, so it belongs to no user context.
+ * An XRC_TGT QP has neither queues nor a UAR, even if libmlx5 has allocated them. Several processes
+ * may open the QP, so it belongs to no user context.
  */
 static int create_xrc_tgt_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
@@ -374,7 +374,10 @@ static int create_xrc_tgt_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init)
 	return cxib_qp_create_hw(qp, init);
 }
 
-/* For XRC_TGT QPs of user space the RDMA core passes no udata; those of ULPs have a PD. */
+/*
+ * The RDMA core passes no udata for XRC_TGT QPs of user space. They have no PD, unlike those of
+ * ULPs.
+ */
 static bool is_user_xrc_tgt(const struct ib_qp *ib)
 {
 	return ib->qp_type == IB_QPT_XRC_TGT && !ib->pd;
@@ -405,7 +408,7 @@ static bool creates_dct(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	return qp->dct && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
 }
 
-/* A DCT gets its DCTN in the transition to RTR; the response reports it. */
+/* A DCT gets its DCTN in the transition to RTR; the response contains the DCTN. */
 static int modify_dct_to_rtr(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
 			     struct ib_udata *udata)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queries of libmlx5 beyond those of the RDMA core. */
+/* Queries of libmlx5 that the RDMA core does not define. */
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -51,7 +51,7 @@ static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *ca
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
-	/* The other fields describe Ethernet and features without support. */
+	/* The other fields describe Ethernet and features that the driver does not support. */
 	struct mlx5_ib_query_device_resp response = {
 		.flags = response_flags(&to_ibdev(ib)->hw->caps),
 		.cqe_comp_caps = compression(&to_ibdev(ib)->hw->caps),
@@ -115,7 +115,7 @@ ADD_UVERBS_METHODS(cxib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_MET
 ADD_UVERBS_METHODS(cxib_device_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
 
-/* Minimum response size of each libmlx5 version. */
+/* Shortest response of any libmlx5 version. */
 #define CONTEXT_RESPONSE	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, \
 						   dump_fill_mkey)
 

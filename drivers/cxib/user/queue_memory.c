@@ -3,8 +3,7 @@
  * Queue buffers and doorbell records in user memory: pinned, accounted,
  * DMA-mapped.
  *
- * A page can hold the doorbell records of many queues, so it is pinned once for
- * all of them.
+ * A page can contain the doorbell records of many queues, so it is pinned once for all of them.
  */
 #include <linux/refcount.h>
 #include <linux/sched/mm.h>
@@ -17,9 +16,10 @@
 /**
  * struct cxib_dbr_page - a pinned page with doorbell records
  * @node: in the context's record_pages
- * @context: user context; NULL: the page is not in its list any more
+ * @context: user context; NULL: the page was removed from the list of the context
  * @umem: the page
- * @users: number of queues and leftovers with a record there; raised under the lock of the context
+ * @users: number of queues and leftovers with a record in the page; raised under the lock of the
+ *	context
  */
 struct cxib_dbr_page {
 	struct list_head node;
@@ -84,7 +84,10 @@ static struct cxib_dbr_page *find_page(struct cxib_ucontext *context, u64 addres
 
 	lockdep_assert_held(&context->lock);
 
-	/* A child process of the opener has other pages at the same addresses. */
+	/*
+	 * A child process of the process that has opened the context has other pages at the same
+	 * addresses.
+	 */
 	list_for_each_entry(page, &context->record_pages, node)
 		if (page->umem->address == address && page->umem->owning_mm == current->mm)
 			return page;
@@ -152,7 +155,7 @@ static bool put_record(struct cxib_dbr_page *page)
 }
 
 /**
- * cxib_unpin_record() - release a reference to a page with doorbell records
+ * cxib_unpin_record() - releases a reference to a page with doorbell records
  * @page: the page
  *
  * Context: process context, may sleep.
@@ -166,7 +169,8 @@ void cxib_unpin_record(struct cxib_dbr_page *page)
 }
 
 /*
- * The page may be needed longer than its user context. Later queues of the context pin it again.
+ * Takes the page from its user context, which it may outlive. Later queues of the context pin the
+ * memory again.
  */
 static void detach_record(struct cxib_dbr_page *page)
 {
@@ -180,7 +184,7 @@ static void detach_record(struct cxib_dbr_page *page)
 }
 
 /**
- * cxib_detach_records() - leave the pages with doorbell records to the leftovers
+ * cxib_detach_records() - leaves the pages with doorbell records to the leftovers
  * @context: user context without queues that is being closed
  *
  * Context: process context, may sleep.
@@ -227,7 +231,7 @@ int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory 
 /**
  * cxib_unpin_queue() - undo cxib_pin_queue(), and release UAR and bfreg
  * @user: resources of a queue; zeroed
- * @buffer: its pages, which the device does not access any more; zeroed
+ * @buffer: pages of the queue, which the device no longer accesses; zeroed
  *
  * Context: process context, may sleep.
  */

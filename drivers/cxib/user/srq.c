@@ -7,7 +7,7 @@
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-/* Minimum request of each libmlx5 version: up to the flags. */
+/* Shortest request of any libmlx5 version: up to the flags. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_srq, flags)
 
 static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
@@ -29,7 +29,7 @@ static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext 
 	return 0;
 }
 
-/* Buffers in the memory of other devices. */
+/* Refuses buffers in the memory of other devices. */
 static int srq_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 {
 	static const u16 ids[] = {

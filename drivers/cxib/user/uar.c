@@ -30,8 +30,8 @@ static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * A queue that firmware has refused to destroy may use the UAR, which must not be given to another
- * process then.
+ * A queue that firmware has refused to destroy may still use the UAR. Then no other process may get
+ * it, so the UAR becomes a leftover.
  */
 static void dealloc_uar(struct cxib_ucontext *context, u32 index)
 {
@@ -45,7 +45,7 @@ static void dealloc_uar(struct cxib_ucontext *context, u32 index)
 		cxib_leftovers_keep(ibdev, &context->ib, &destroy, NULL, err);
 }
 
-/* Called after removal of the entry and the last munmap. */
+/* Called after the entry was removed and the last mapping is gone. */
 static void free_uar(struct cxib_mmap_entry *mapping)
 {
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);

@@ -7,14 +7,14 @@
 /**
  * cxib_copy_req() - copies the driver's part of a request from user space
  * @udata: udata of the verb
- * @request: output; fields beyond the user's length are 0
+ * @request: output; fields beyond the length of the user's request are 0
  * @size: size of @request, bytes
- * @min: minimum length of each libmlx5 version, bytes
+ * @min: length of the shortest request of any libmlx5 version, bytes
  *
  * Return: 0, or
  *	-EINVAL when the request is shorter than @min,
  *	-EOPNOTSUPP when bytes beyond @size are not 0,
- *	-EFAULT when it cannot be read.
+ *	-EFAULT when the request cannot be read.
  */
 int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min)
 {
@@ -30,9 +30,9 @@ int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min
  * cxib_copy_resp() - copies the driver's part of a response to user space
  * @udata: udata of the verb
  * @response: response
- * @size: size of @response, bytes; truncated to the user's length
+ * @size: size of @response, bytes; truncated to the length that the user has passed
  *
- * Return: 0, or -EFAULT when it cannot be written.
+ * Return: 0, or -EFAULT when the response cannot be written.
  */
 int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size)
 {

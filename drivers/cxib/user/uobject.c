@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fields of uverbs objects that the RDMA core has no functions for. */
+/* Fields of uverbs objects for which the RDMA core has no functions. */
 #include <kunit/visibility.h>
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
@@ -18,12 +18,12 @@ static bool is_inside(const struct ib_uobject *uobject, const struct ib_event_ha
 }
 
 /**
- * cxib_async_event_handler() - find the event handler of a file of asynchronous events
+ * cxib_async_event_handler() - finds the event handler of a file of asynchronous events
  * @events: UVERBS_OBJECT_ASYNC_EVENT, locked for reading
  *
- * The RDMA core registers a handler for unaffiliated events with each such file, and
- * allocates it with the file: its memory is valid as long as that of @events. It takes events
- * in any context, and discards them after the file is closed.
+ * The RDMA core registers a handler for unaffiliated events for each such file. The handler is part
+ * of the file, so its memory is valid as long as that of @events. It takes events in any context,
+ * and discards them after the file is closed.
  *
  * Context: process context, may sleep.
  * Return: the handler; NULL if @events has none.
@@ -45,11 +45,11 @@ struct ib_event_handler *cxib_async_event_handler(struct ib_uobject *events)
 EXPORT_SYMBOL_IF_KUNIT(cxib_async_event_handler);
 
 /**
- * cxib_uobject_pin() - forbid destruction of a uobject by user space
+ * cxib_uobject_pin() - prevents the destruction of a uobject by user space
  * @uobject: locked for reading
  *
- * User space gets -EBUSY. A closed context destroys its newest uobjects first, so whatever pins
- * @uobject must belong to a uobject that was created after it.
+ * User space gets -EBUSY. When a context is closed, the RDMA core destroys its newest uobjects
+ * first. So the uobject that pins @uobject must be newer than @uobject.
  */
 void cxib_uobject_pin(struct ib_uobject *uobject)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fields of uverbs objects that the RDMA core has no functions for. */
+/* Fields of uverbs objects for which the RDMA core has no functions. */
 #ifndef CXIB_USER_UOBJECT_H
 #define CXIB_USER_UOBJECT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Verbs of user space: contexts, UAR pages, queues in user memory. Requests,
- * responses and mmap offsets are those of mlx5-abi.h, so that libmlx5 works.
+ * Verbs of user space: contexts, UAR pages, queues in user memory. Requests, responses and mmap
+ * offsets follow mlx5-abi.h, so that libmlx5 works.
  */
 #ifndef CXIB_USER_USER_H
 #define CXIB_USER_USER_H
@@ -22,14 +22,14 @@ struct mlx5_ib_alloc_ucontext_resp;
  * @domains: struct cxib_pd by PDN
  * @devx_objects: struct cxib_devx_object by kind and number
  * @reserved_qpns: number of QPNs that DEVX objects reserve
- * @references: held for reading while a command refers to an object of the
- *	context, for writing while such an object is destroyed
+ * @references: held for reading while a command refers to an object of the context, for writing
+ *	while an object is destroyed
  * @uars: mmap page offset by UAR index
  * @bfregs: bfregs on static UARs; NULL if the context has dynamic UARs only
  * @resize_lock: serializes resize_cq
  * @lock: protects @record_pages
  * @record_pages: list of struct cxib_dbr_page of its queues
- * @registrations_lock: protects @registrations; held while a QP is opened for one
+ * @registrations_lock: protects @registrations; held while a QP is opened for a registration
  * @registrations: struct cxib_xrc_registration by QPN
  */
 struct cxib_ucontext {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registrations of XRC_TGT QPs: each keeps its QP, and delivers the events of the QP to the
- * file of asynchronous events of its context. They end with the context at the latest.
+ * Registrations of XRC_TGT QPs: each keeps its QP, and delivers the events of the QP to the file of
+ * asynchronous events of its context. A registration ends with its context at the latest.
  *
  * Lock order: the RDMA core's hw_destroy_rwsem, registrations_lock, tgt_qps_rwsem,
  * qp_open_list_lock, the lock of the file's event queue.
@@ -21,9 +21,9 @@
 /**
  * struct cxib_xrc_registration - registration of an XRC_TGT QP by a context
  * @opener: QP handle
- * @domain: uobject of the XRC domain, pinned: it is destroyed after all its QPs
- * @events: uobject of the file of asynchronous events, with a reference for the handler
- *	in it
+ * @domain: uobject of the XRC domain, pinned so that it is destroyed after all its QPs
+ * @events: uobject of the file of asynchronous events, with a reference because @opener uses its
+ *	handler
  * @handle: number of the registration's uobject
  */
 struct cxib_xrc_registration {
@@ -33,14 +33,20 @@ struct cxib_xrc_registration {
 	u32 handle;
 };
 
-/* Handles of a context that refer to the same file have the same XRC domain. */
+/*
+ * Handles of a context that refer to the same file have the same XRC domain, so the domains are
+ * compared.
+ */
 static bool is_in_domain(const struct cxib_xrc_registration *registration,
 			 const struct ib_uobject *domain)
 {
 	return registration->domain->object == domain->object;
 }
 
-/* Inserted before the QP is opened: the destruction of a handle would need the lock again. */
+/*
+ * Inserts the registration before it opens the QP: if the insertion failed later, the function
+ * would have to destroy the handle, which needs the lock again.
+ */
 static int open_registration(struct cxib_ucontext *context,
 			     struct cxib_xrc_registration *registration)
 {
@@ -135,7 +141,7 @@ static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_FIND)(struct uverbs_attr_
 			      sizeof(handle));
 }
 
-/* A handle that FIND returned may be that of another registration by now. */
+/* A handle that FIND has returned may be the handle of another registration by now. */
 static int check_unregister(const struct cxib_xrc_registration *registration,
 			    struct uverbs_attr_bundle *attrs)
 {
@@ -170,8 +176,8 @@ static int destroy_registration(struct ib_uobject *uobject, enum rdma_remove_rea
 }
 
 /*
- * The RDMA core has called destroy_registration() already. Its macro for methods that only destroy
- * takes no attributes beside the handle.
+ * The RDMA core has already called destroy_registration(). This empty method exists because the
+ * macro of the RDMA core for methods that only destroy takes no attributes except the handle.
  */
 static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_UNREGISTER)(struct uverbs_attr_bundle *attrs)
 {

@@ -10,9 +10,9 @@
 
 /**
  * enum cxib_objects - object types
- * @CXIB_OBJECT_XRC_REGISTRATION: registration of an XRC_TGT QP. The QP exists as
- *	long as it has a registration or a QP handle; its asynchronous events are
- *	delivered to each. A context has at most one registration of a QP.
+ * @CXIB_OBJECT_XRC_REGISTRATION: registration of an XRC_TGT QP. The QP exists as long as it has a
+ *	registration or a QP handle, and its asynchronous events are delivered to each of them. A
+ *	context has at most one registration of a QP.
  */
 enum cxib_objects {
 	CXIB_OBJECT_XRC_REGISTRATION = 0x100b,
@@ -20,19 +20,19 @@ enum cxib_objects {
 
 /**
  * enum cxib_xrc_registration_methods - methods of %CXIB_OBJECT_XRC_REGISTRATION
- * @CXIB_METHOD_XRC_REGISTRATION_FIND: return the handle of the context's
- *	registration of a QP. ENOENT: it has none
- * @CXIB_METHOD_XRC_REGISTRATION_REGISTER: register a QP. EEXIST: the context has
- *	registered it; EINVAL: no XRC_TGT QP of that number in the XRC domain
- * @CXIB_METHOD_XRC_REGISTRATION_UNREGISTER: destroy a registration, and the QP with
- *	its last registration or handle. EINVAL: the registration is of another QP or
- *	XRC domain, and remains; ENOENT: there is none of that handle, or the REGISTER
- *	that creates it has not returned; EBUSY: it is in use by another UNREGISTER
+ * @CXIB_METHOD_XRC_REGISTRATION_FIND: return the handle of the context's registration of a QP.
+ *	ENOENT: the context has no registration of the QP
+ * @CXIB_METHOD_XRC_REGISTRATION_REGISTER: register a QP. EEXIST: the context has already registered
+ *	the QP; EINVAL: the XRC domain has no XRC_TGT QP of that number
+ * @CXIB_METHOD_XRC_REGISTRATION_UNREGISTER: destroy a registration, and the QP with its last
+ *	registration or handle. EINVAL: the registration is of another QP or XRC domain, and
+ *	remains; ENOENT: there is no registration with that handle, or the REGISTER that creates it
+ *	has not returned; EBUSY: another UNREGISTER uses the registration
  *
- * FIND and REGISTER fail with EOPNOTSUPP if the kernel lacks what they need, so that
- * UNREGISTER finds no registration (ENOENT). All fail with ENOENT if there is no XRC
- * domain of that handle, with EBUSY while it is being closed, and with EIO if the
- * device is gone. A driver without them fails with EPROTONOSUPPORT.
+ * FIND and REGISTER fail with EOPNOTSUPP if the kernel lacks functions that they need; then
+ * UNREGISTER finds no registration (ENOENT). All methods fail with ENOENT if there is no XRC domain
+ * with that handle, with EBUSY while the XRC domain is being closed, and with EIO if the device was
+ * removed. A driver without these methods fails with EPROTONOSUPPORT.
  */
 enum cxib_xrc_registration_methods {
 	CXIB_METHOD_XRC_REGISTRATION_FIND = 0x1005,
@@ -43,8 +43,8 @@ enum cxib_xrc_registration_methods {
 /**
  * enum cxib_xrc_registration_attrs - attributes of these methods; all mandatory
  * @CXIB_ATTR_XRC_REGISTRATION_HANDLE: REGISTER, UNREGISTER: the registration
- * @CXIB_ATTR_XRC_REGISTRATION_DOMAIN: all: XRC domain of the QP, a handle of this
- *	context. It cannot be closed while the registration exists
+ * @CXIB_ATTR_XRC_REGISTRATION_DOMAIN: all: XRC domain of the QP, a handle of this context. The XRC
+ *	domain cannot be closed while the registration exists
  * @CXIB_ATTR_XRC_REGISTRATION_QPN: all: __u32, number of the QP
  * @CXIB_ATTR_XRC_REGISTRATION_RESP_HANDLE: FIND: returned __u32, the registration
  * @CXIB_ATTR_XRC_REGISTRATION_EVENTS: REGISTER: file descriptor of asynchronous
@@ -59,8 +59,8 @@ enum cxib_xrc_registration_attrs {
 };
 
 /*
- * Set in event_type of struct ib_uverbs_async_event_desc if the event concerns a
- * registered QP; element is then the number of the QP, not a user handle.
+ * Set in event_type of struct ib_uverbs_async_event_desc if the event is about a registered QP.
+ * Then element is the number of the QP, not a user handle.
  */
 #define CXIB_XRC_QP_EVENT_FLAG 0x80000000U
 
