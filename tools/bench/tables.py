@@ -31,7 +31,7 @@ def table(rows: list[list[str]]) -> str:
 
 
 def transport(results: dict) -> Iterator[str]:
-    rows = [["measured", "unit", "cxemu", PEER, "times better"]]
+    rows = [["measured", "unit", "cxemu", PEER, "ratio"]]
     for measured in results["peers"].values():
         ours, theirs = measured["values"]["cxemu"], measured["values"][PEER]
         better = ours / theirs if measured["better"] == "higher" else theirs / ours
@@ -46,11 +46,11 @@ def transport(results: dict) -> Iterator[str]:
 
 
 BRING_UP = {
-    "load_us": ("from loading to a registered device", "µs"),
-    "commands": ("commands until nothing more comes", ""),
-    "memory_kib": ("memory that is not free any more", "KiB"),
-    "modules_kib": ("of these, the modules", "KiB"),
-    "unload_us": ("until it is gone again", "µs"),
+    "load_us": ("time from load to registration", "µs"),
+    "commands": ("commands until no more follow", ""),
+    "memory_kib": ("used memory", "KiB"),
+    "modules_kib": ("of this, the modules", "KiB"),
+    "unload_us": ("time to remove the device", "µs"),
 }
 
 
@@ -324,7 +324,7 @@ def pipelining(results: dict) -> Iterator[str]:
            f"{stops['commands'] / stops['stops']:.1f} a stop (goal: 2).")
 
 
-POLICY_DRIVERS = {"whole": "cxib", "unasked": "asks no scheduler at an event", "unclaimed": "nor has a claim"}
+POLICY_DRIVERS = {"whole": "cxib", "unasked": "without the query", "unclaimed": "without query and claim"}
 POLICY_GOAL = 10
 
 

@@ -26,12 +26,12 @@ HEAD = """.. SPDX-License-Identifier: GPL-2.0-or-later
 Long steps
 ==========
 
-When each step of ``make check-long`` was last seen passing, on which commit, and what it took, on the clock and of the
-processors; a dash where no run is recorded yet. ``tools/testing/steps`` has the commands.
-``tools/testing/long_steps.py --write`` brings this page up to date after a run.
+This page shows for each step of ``make check-long`` when and on which commit it last passed, how long it took, and its
+processor time. A dash means that no run is recorded. ``tools/testing/steps`` has the commands.
+``tools/testing/long_steps.py --write`` updates this page after a run.
 
 """
-COLUMNS = ("step", "last passed", "commit", "took", "of the processors")
+COLUMNS = ("step", "last passed", "commit", "took", "processor time")
 UNKNOWN = "-"
 
 

@@ -17,11 +17,11 @@ struct Origin {
 
 namespace origins {
 
-inline constexpr Origin assumed{"assumed", "", "nothing public is known that says it"};
+inline constexpr Origin assumed{"assumed", "", "no public source is known"};
 inline constexpr Origin interface_header{
-    "header", "", "include/linux/mlx5/ of Linux: the value that the interface has for InfiniBand"};
+    "header", "", "include/linux/mlx5/ of Linux: the value of the interface for InfiniBand"};
 inline constexpr Origin library{
-    "libmlx5", "", "providers/mlx5 of rdma-core: what it demands before it uses the feature"};
+    "libmlx5", "", "providers/mlx5 of rdma-core: the values that it requires for the feature"};
 inline constexpr Origin trace_2016{
     "trace-2016", "ConnectX-4 Lx, 14.12.1220",
     "github.com/snabbco/snabb, src/apps/mellanox/trace-mlx5_core.txt.gz: commands of mlx5_core"};

@@ -165,21 +165,21 @@ def page() -> str:
     found, known = profiles(), {origin.name: origin for origin in origins().values()}
     text = """.. SPDX-License-Identifier: GPL-2.0-or-later
 
-========================
-What the profiles rest on
-========================
+=======================
+Sources of the profiles
+=======================
 
-Made by ``tools/testing/cxemu/profiles.py --write`` from the profiles of cxemu and the sources of the drivers; a step of the
-check fails where it is not up to date. ``cxemu --list-profiles -v`` lists every value with its source.
+``tools/testing/cxemu/profiles.py --write`` generates this page from the profiles of cxemu and the sources of the drivers. A
+step of the check fails if the page is out of date. ``cxemu --list-profiles -v`` lists each value with its source.
 
-No published list has all values of a card. What a card of one model shows stands for later ones as well, unless something
-newer is known. An assumed value matters where a driver acts on it; the second table has those. A real card corrects them: ``/sys/kernel/debug/cxib/*/capabilities`` shows what it has.
+No published list has all values of a card. Values of one model also serve for later models, unless a newer source exists.
+Assumed values matter only if a driver acts on them; the second table lists these. A real card can correct them: its values
+are in ``/sys/kernel/debug/cxib/*/capabilities``.
 
 Sources
 =======
 
 """
-    text = text.replace("=" * 24 + "\nWhat", "=" * 25 + "\nWhat").replace("rest on\n" + "=" * 24, "rest on\n" + "=" * 25)
     counts = {profile.name: Counter(profile.origins.values()) for profile in found}
     rows: list[tuple[str, ...]] = [("source", "card", "where", *(profile.name for profile in found))]
     for name, origin in known.items():

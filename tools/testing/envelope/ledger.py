@@ -16,18 +16,21 @@ _HEAD = """\
 What cxib sends unlike public drivers
 =====================================
 
-No adapter was at hand when cxib was written. That an adapter takes what cxib sends is inferred from public drivers:
-what they send, real adapters take. ``cxemu --envelope`` records the fields and values that a driver uses in commands,
-contexts, registers, work queue entries and doorbells. ``tools/testing/envelope/public.toml`` is the envelope of the
-kernel's own driver: that of Linux 6.12 with rdma-core's tests and the kernel's protocols over it, and those of Linux 6.1
-and 7.3. ``vfio.toml`` beside it is that of rdma-core's own driver over vfio, with its tests: what this one sends is no
-difference, either. ``tools/testing/envelope/record`` makes both again.
-Steps of ``make check`` compare what cxib sends with them, in rdma-core's tests, the kernel's protocols and the test module for
-kernel verbs: a difference that this page does not explain fails them.
+No adapter was available when cxib was written. Public drivers show what real adapters accept, so this page explains
+where cxib sends something else. If your adapter refuses a request, read here first.
 
-If your adapter refuses something, read here first. Each difference says why it is there, what public
-source it rests on, and how a refusal would show. The entries name subjects and fields as :doc:`hardware/index` does, and
-commands and statuses in small letters as the kernel log does.
+``cxemu --envelope`` records the fields and values that a driver uses in commands, contexts, registers, work queue entries
+and doorbells. ``tools/testing/envelope/record`` records the envelopes of public drivers:
+
+* ``tools/testing/envelope/public.toml``: the kernel's own driver of Linux 6.12 with rdma-core's tests and the kernel's
+  protocols, and that of Linux 6.1 and 7.3
+* ``tools/testing/envelope/vfio.toml``: rdma-core's own driver over vfio, with its tests
+
+Steps of ``make check`` compare what cxib sends with both, in rdma-core's tests, the kernel's protocols and the test module for
+kernel verbs. They fail on a difference that this page does not explain.
+
+Each entry gives the reason of the difference, its public source, and how a refusal would appear. The entries name
+subjects and fields as :doc:`hardware/index` does, and commands and statuses in lower case as the kernel log does.
 
 """
 

@@ -34,10 +34,10 @@ HEAD = """.. SPDX-License-Identifier: GPL-2.0-or-later
 rdma-core's tests
 ==================
 
-What became of each test of rdma-core's own suite on an emulated ConnectX-7 HCA, under the kernel's own
-driver (mlx5_ib) and under cxib. ``make compare-tests`` runs both and writes this page; it fails where
-cxib is behind. Tests that neither driver runs are counted, not listed:
-``tools/testing/rdma_core/skips.toml`` says why.
+This page shows the result of each test of rdma-core's own suite on an emulated ConnectX-7 HCA, with the
+kernel's own driver (mlx5_ib) and with cxib. ``make compare-tests`` runs both and writes this page. It fails
+if a test passes only with the kernel's own driver. Tests that both drivers skip are counted but not listed;
+``tools/testing/rdma_core/skips.toml`` gives the reasons.
 
 """
 

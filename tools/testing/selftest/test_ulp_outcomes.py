@@ -37,8 +37,8 @@ class Protocols(unittest.TestCase):
         table = self.table(("test_faults.Rebinding.test_nvme_without_hca_ends", "passed", ""),
                            ("test_faults.Rebinding.test_tcp_over_ipoib_without_hca_resumes", "passed", ""),
                            ("test_faults.Target.test_iser", "passed", ""), ("test_faults.Target.test_rds", "passed", ""))
-        self.assertEqual(["goes", "on", "ends", "–", "–", "–", "–"], table["driver lets the HCA go"])
-        self.assertEqual(["–", "–", "goes", "on", "–", "–", "ends"], table["target killed"])
+        self.assertEqual(["resumes", "ends", "–", "–", "–", "–"], table["HCA unbound from the driver"])
+        self.assertEqual(["–", "–", "resumes", "–", "–", "ends"], table["target killed"])
 
     def test_loss_has_own_row_and_worst_counts(self) -> None:
         table = self.table(("test_nvme.Disk.test_one", "failed", "no answer"), ("test_nfs.Files.test_one", "passed", "", True),
@@ -58,7 +58,7 @@ class Protocols(unittest.TestCase):
 
     def test_skipped_is_not_applicable(self) -> None:
         table = self.table(("test_faults.FatalFault.test_iser_without_hca_resumes", "skipped", "no PCI device"))
-        self.assertEqual(["–", "–", "n/a", "–", "–", "–"], table["HCA reports a fatal fault"])
+        self.assertEqual(["–", "–", "n/a", "–", "–", "–"], table["HCA reports a fatal error"])
         self.assertEqual([], table["notes"])
 
 
