@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints the targets of makefiles that carry a "## description", under the "##@ Title" above them
-# or, where there is none, under the name of the makefile.
+# Prints the makefile targets that have a "## description", under the "##@ Title" above them or, without a title, under
+# the name of the makefile.
 BEGIN { FS = ":.*## " }
 FNR == 1 {
 	title = FILENAME

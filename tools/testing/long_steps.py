@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When each step of the long form was last seen passing, and on which commit.
+"""Shows when each long step was last seen passing, and on which commit.
 
 usage: long_steps.py [--write]
 
-Takes build/check/passed/, where tools/testing/check notes what has passed, and what Documentation/long-steps.rst says of
-steps that did not run in this checkout. Prints the page, or writes it.
+Reads build/check/passed/, which tools/testing/check writes, and takes other steps from Documentation/long-steps.rst.
+Prints the page, or writes it with --write.
 """
 
 import argparse
@@ -37,7 +37,7 @@ UNKNOWN = "-"
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """A step that has passed; times in text, as the page has them."""
+    """A step that has passed. Times are text, as on the page."""
 
     when: str = UNKNOWN
     commit: str = UNKNOWN
@@ -49,7 +49,7 @@ class Pass:
 
 
 def long_steps(text: str) -> list[str]:
-    """Names of the long steps, in the order of the file of steps."""
+    """Names of the long steps in the order of the steps file."""
     return re.findall(r"^long(?::[a-z0-9-]+)?\|([a-z0-9-]+)\|", text, re.MULTILINE)
 
 
@@ -59,7 +59,7 @@ def duration(milliseconds: int) -> str:
 
 
 def of_page(text: str) -> Iterator[tuple[str, Pass]]:
-    """The rows of a page."""
+    """Yields the rows of a page."""
     for line in text.splitlines():
         cells = line.split()
         if len(cells) == len(COLUMNS) and re.fullmatch(r"[a-z0-9-]+", cells[0]):
@@ -67,14 +67,14 @@ def of_page(text: str) -> Iterator[tuple[str, Pass]]:
 
 
 def of_checkout(directory: pathlib.Path) -> Iterator[tuple[str, Pass]]:
-    """What tools/testing/check has noted: commit, time, milliseconds and those of the processors."""
+    """Yields the records of tools/testing/check: commit, date, elapsed and processor time in milliseconds."""
     for file in directory.glob("*"):
         commit, when, took, processors = file.read_text(encoding="ascii").split()
         yield file.name, Pass(when, commit[:12], duration(int(took)), duration(int(processors)))
 
 
 def newest(*sources: Iterator[tuple[str, Pass]]) -> dict[str, Pass]:
-    """The last pass of each step; times sort as text does."""
+    """The last pass of each step. The times sort correctly as text."""
     last: dict[str, Pass] = {}
     for source in sources:
         for name, each in source:
@@ -84,7 +84,7 @@ def newest(*sources: Iterator[tuple[str, Pass]]) -> dict[str, Pass]:
 
 
 def page(names: list[str], last: dict[str, Pass]) -> str:
-    """The page, a row for each of the names."""
+    """The page, with one row for each name."""
     rows = [last.get(name, Pass()).cells(name) for name in names]
     widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
     rule = "  ".join("=" * width for width in widths)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares a driver's envelopes with that of public drivers; fails on a difference that the ledger doesn't explain.
+"""Compares the envelopes of a driver with those of public drivers; fails on a difference that the ledger does not
+explain.
 
-Of several envelopes, names the entries of the ledger that explain nothing in any of them: these can go, if the envelopes
-are those of all steps of the check."""
+If several envelopes are given, prints the ledger entries that none of them needs. Such an entry can be removed if the
+envelopes come from all steps of the check.
+"""
 
 import argparse
 import sys

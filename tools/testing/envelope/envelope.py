@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Envelopes of drivers, as cxemu --envelope records them, and the differences between them.
+"""Reads envelopes of drivers, as cxemu --envelope records them, and finds the differences between them.
 
-cxemu.1 describes the form: a table for each subject, in it the values of each field that was ever other than zero.
+cxemu.1 describes the format: one table per subject, which lists the values of each field that was ever nonzero.
 """
 
 import tomllib
 from dataclasses import dataclass
 
 ZERO = "0"
-# Classes of values, of fields that are too wide to be recorded by value.
+# Value classes of fields that are too wide to record each value.
 CLASSES = ("nonzero", "ones")
 
 MEANINGS = {
@@ -22,11 +22,11 @@ MEANINGS = {
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """One thing that a driver sends otherwise than public drivers do."""
+    """One difference between what a driver and the public drivers send."""
 
     subject: str
     field: str
-    kind: str  # of MEANINGS
+    kind: str  # a key of MEANINGS
     value: str = ""
 
     def __str__(self):
@@ -36,7 +36,7 @@ class Difference:
 
 
 def load(path):
-    """The envelope in a file, as {subject: {field: set of values}}."""
+    """Reads the envelope in a file as {subject: {field: set of values}}."""
     with open(path, "rb") as file:
         document = tomllib.load(file)
     return {subject: {field: set(values) for field, values in fields.items()} for subject, fields in document.items()}
@@ -58,7 +58,7 @@ def _number(value):
 
 
 def _is_within(value, public):
-    """Sizes and counts between two that public drivers use are as good as these."""
+    """Whether a size or count lies between two that public drivers use."""
     number = _number(value)
     numbers = [_number(known) for known in public]
     return number is not None and None not in numbers and min(numbers) <= number <= max(numbers)
@@ -76,7 +76,7 @@ def _compare_bits(own, public):
 
 
 def _compare_values(own, public):
-    """Kinds and values of the differences of one field; no values: it was zero each time."""
+    """Kinds and values of the differences of one field. An empty set of values means that the field was always zero."""
     if any(map(_is_bit, own | public)):
         yield from _compare_bits(own, public)
     elif not public:
@@ -86,7 +86,7 @@ def _compare_values(own, public):
             yield "missing", ", ".join(sorted(public))
     else:
         for value in own - public:
-            # A wide field that is zero at times says nothing: which objects have it depends on what has been run.
+            # A wide field that is sometimes zero is no difference: the objects of the run decide which values occur.
             is_usual = value == ZERO and any(known in CLASSES for known in public)
             if not is_usual and not _is_within(value, public):
                 yield "value", value
@@ -98,7 +98,8 @@ def _compare_order(own, public):
 
 
 def _compare_subject(subject, own, public, other):
-    """What another driver sends is sent, too; what it leaves out is still missing where the first one always sends it."""
+    """Compares one subject. A value that the other public driver sends is known. A field is missing if the first public
+    driver always sends it."""
     for field in own.keys() | public.keys() | other.keys():
         mine, first = own.get(field, set()), public.get(field, set())
         sent = _compare_values(mine, first | other.get(field, set()))
@@ -109,9 +110,11 @@ def _compare_subject(subject, own, public, other):
 
 
 def differences(own, public, other=None):
-    """What is in one envelope and in none of public drivers, in order, and what is missing of that of the first of them.
+    """The differences in order: what only the own envelope has, and what it lacks of the first public driver's
+    envelope.
 
-    Commands that only public drivers send are no difference."""
+    A command that only public drivers send is no difference.
+    """
     other = other or {}
     found = []
     for subject, fields in own.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ledger of differences between what cxib and public drivers send, and its page of the manual."""
+"""Reads the ledger of differences between cxib and public drivers, and writes its page of the manual."""
 
 import tomllib
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ subjects and fields as :doc:`hardware/index` does, and commands and statuses in 
 
 @dataclass
 class Entry:
-    """An explained difference, or several for one reason."""
+    """One explained difference, or several with the same reason."""
 
     title: str
     subjects: list
@@ -59,11 +59,11 @@ class Entry:
 
 
 class LedgerError(Exception):
-    """An entry of the ledger is incomplete."""
+    """Raised if an entry of the ledger is incomplete."""
 
 
 def load(path):
-    """The entries of a ledger."""
+    """Reads the entries of a ledger."""
     with open(path, "rb") as file:
         document = tomllib.load(file)
     entries = []
@@ -77,7 +77,7 @@ def load(path):
 
 
 def explain(differences, entries):
-    """The differences that no entry explains; counts in the entries those that they do."""
+    """Returns the differences that no entry explains, and counts the others in their entries."""
     unexplained = []
     for difference in differences:
         found = next((entry for entry in entries if entry.explains(difference)), None)
@@ -89,7 +89,7 @@ def explain(differences, entries):
 
 
 def unused(entries):
-    """The entries that have explained nothing yet."""
+    """The entries that have explained no difference yet."""
     return [entry for entry in entries if not entry.used]
 
 
@@ -98,7 +98,7 @@ def _names(patterns):
 
 
 def page(entries):
-    """The page of the manual."""
+    """The text of the manual page."""
     text = _HEAD
     for entry in entries:
         text += f"{entry.title}\n{'=' * len(entry.title)}\n\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The file completion_queues of an HCA in debugfs, which says how its CQs are polled."""
+"""Reads the debugfs file completion_queues of an HCA: how the driver polls each CQ."""
 
 import dataclasses
 import pathlib
@@ -10,7 +10,7 @@ DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
 
 @dataclasses.dataclass(frozen=True)
 class Queue:
-    """A CQ of the kernel. Each number is as old as the line, and only grows."""
+    """A kernel CQ. Its counters start at 0 when its line appears, and only grow."""
 
     vector: int
     context: str
@@ -32,14 +32,14 @@ class Queue:
 
 @dataclasses.dataclass(frozen=True)
 class Vector:
-    """A completion vector: number of its CQs, and its thread, 0 if it has none."""
+    """A completion vector: the number of its CQs and the PID of its thread (0: no thread)."""
 
     cqs: int
     pid: int
 
 
 class Shown:
-    """What the file says now."""
+    """The current content of the file."""
 
     def __init__(self, hca: pathlib.Path) -> None:
         text = (DEBUGFS / hca.name / "completion_queues").read_text()

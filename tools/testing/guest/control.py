@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulator's control socket, reached from a guest through control_relay.py."""
+"""Sends commands to the emulator's control socket from a guest, through control_relay.py."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 DIRECTORY = pathlib.Path(os.environ.get("CXIB_CONTROL", ""))
-PATIENCE = 900.0  # seconds; only ends a test that has failed anyway
+PATIENCE = 900.0  # seconds; ends only a test that has already failed
 
 
 def until(condition: Callable[[], bool], what: str, pause: float = 0.2) -> None:
@@ -22,12 +22,12 @@ def until(condition: Callable[[], bool], what: str, pause: float = 0.2) -> None:
 
 
 def control(*words: str) -> Any:
-    """Has the emulator do something; a last word @hca1 chooses one HCA. Returns what it answers."""
+    """Sends one command to the emulator and returns the reply. A last word "@hca1" selects one HCA."""
     return control_lines(" ".join(words))
 
 
 def control_lines(*lines: str) -> Any:
-    """Has the emulator do several things, with nothing between them; returns what it answers to the last one."""
+    """Sends several commands to the emulator as one sequence and returns the reply to the last one."""
     request = DIRECTORY / f"{time.monotonic_ns()}-{threading.get_native_id()}.request"
     partial = request.with_suffix(".new")
     partial.write_text("".join(line + "\n" for line in lines))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes one allocation of the driver fail: the n-th one that this thread, or another process, asks for inside the driver.
+"""Makes one memory allocation of the driver fail: the n-th one that this thread, or another process, requests in the
+driver.
 
-The kernel counts allocations only where the driver's code is not far up the stack, so a number means the same allocation
-each time. Its other faults are never counted.
+The kernel counts an allocation only if the driver's code is among the innermost stack frames, so a number selects the
+same allocation in each run.
 """
 
 import contextlib
@@ -39,8 +40,8 @@ def available() -> bool:
 
 
 def texts(module: str) -> dict[str, tuple[int, int]]:
-    """Where the code of the module, and of the function whose allocations are not counted, begins and ends in memory."""
-    # A kernel that checks itself has a quarter of a million symbols, and takes seconds for their list.
+    """Start and end addresses of the module's code, and of the functions whose allocations are not counted."""
+    # /proc/kallsyms of a debug kernel has a quarter of a million symbols and takes seconds to read.
     symbols = pathlib.Path("/proc/kallsyms").read_bytes()
     found = [(int(address, 16), name.decode(), owner.decode())
              for address, name, owner in re.findall(rb"(?m)^(\w+) [tT] (\S+)\t\[(\w+)\]$", symbols)
@@ -52,7 +53,7 @@ def texts(module: str) -> dict[str, tuple[int, int]]:
 
 
 def count_only(kind: str, module: str = "cxib") -> None:
-    """From now on allocations of this kind are counted, if the driver or another module asks for them, and nothing else."""
+    """Makes the kernel count only allocations of this kind that the driver, or another module, requests."""
     text = texts(module)
     for other in KINDS:
         directory = FAULTS / other
@@ -69,15 +70,15 @@ def count_only(kind: str, module: str = "cxib") -> None:
 
 
 def probe_in_this_thread(device: pathlib.Path) -> None:
-    """Has a device probed by the thread that binds it, and not by one that belongs to its NUMA node."""
+    """Lets the thread that binds a device probe it, not a worker thread of the device's NUMA node."""
     guest.write_attribute(device / "numa_node", "-1")
 
 
 def with_failure(number: int, action: Callable[[], str], process: int | None = None) -> Outcome:
-    """Has the allocation of this number fail during an action, which returns an error. The action is this thread's, or
-    has the main thread of a process do it."""
+    """Runs an action while allocation number `number` fails. The action returns an error text. This thread runs the
+    action, or the main thread of `process`."""
     thread = threading.get_native_id() if process is None else process
-    # Open before: opening allocates, too.
+    # Opening the file allocates memory, so it is opened before allocations are counted.
     switch = os.open(f"/proc/{process or 'self'}/task/{thread}/fail-nth", os.O_RDWR)
     try:
         os.write(switch, str(number).encode())
@@ -90,22 +91,23 @@ def with_failure(number: int, action: Callable[[], str], process: int | None = N
 
 
 def numbers(total: int, sample: int, seen: Callable[[], bool]) -> Iterator[int]:
-    """`sample` numbers of allocations out of `total`, all if that is 0; then the others in turn until an error was seen.
+    """Yields `sample` of the numbers 1 to `total` (all of them if `sample` is 0), then the other numbers until an error
+    has been seen.
 
-    The driver does without many allocations (debugfs, reporters, notifications). A small sample may have no other ones,
-    and then would not show that allocations fail at all.
+    The driver works without many of its allocations (debugfs, reporters, notifications). A small sample may contain
+    only those, and then would not show that an allocation fails at all.
     """
     yield from spread(total, sample)
     yield from itertools.takewhile(lambda _: not seen(), range(1, total + 1))
 
 
 def count(action: Callable[[], str]) -> int:
-    """How many allocations an action needs."""
+    """Number of allocations that an action requests."""
     return with_failure(MOST, action).allocations
 
 
 def function_range(name: str) -> tuple[int, int]:
-    """Where a function of the driver begins and the next one does."""
+    """Start address of a function of the driver, and of the next function."""
     symbols = re.findall(r"(?m)^(\w+) [tT] (\S+)\t\[cxib\]$", pathlib.Path("/proc/kallsyms").read_text())
     start = next(int(address, 16) for address, symbol in symbols if symbol == name)
     return start, min(int(address, 16) for address, _ in symbols if int(address, 16) > start)
@@ -113,7 +115,7 @@ def function_range(name: str) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def no_memory_in(function: str) -> Iterator[None]:
-    """Every allocation of objects that this function of the driver asks for fails."""
+    """Makes each object allocation that this function of the driver requests fail."""
     directory = FAULTS / "failslab"
     start, end = function_range(function)
     values = {"require-start": start, "require-end": end, "reject-start": 0, "reject-end": 0, "stacktrace-depth": 32, "verbose": 0,

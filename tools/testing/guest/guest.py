@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guest as the tests of the module see it: PCI devices, the driver, the kernel log."""
+"""What the tests of the module use in the guest: PCI devices, the driver, the kernel log."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def driver_of(device: pathlib.Path) -> str:
 
 
 def write_bytes(path: pathlib.Path, value: bytes) -> None:
-    """Writes once. (Python's files write again after an error.)"""
+    """Writes in one system call. (Python's file objects repeat a write that failed.)"""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, value)
@@ -52,7 +52,7 @@ def kernel_log(*options: str) -> str:
 
 
 class LogTail:
-    """What the kernel log says from now on, whatever it overwrites meanwhile."""
+    """The kernel log from now on, including messages that the kernel overwrites later."""
 
     def __init__(self) -> None:
         self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
@@ -78,24 +78,24 @@ class LogTail:
             self.times.append(int(facts.split(",")[2]) / 1e6)
 
     def text(self) -> str:
-        """All messages so far, a line each."""
+        """All messages so far, one per line."""
         self.read()
         return "".join(f"{line}\n" for line in self.lines)
 
     def last_time(self, text: str) -> float:
-        """When the last message that has this text was written, in seconds since the boot."""
+        """Time of the last message with this text, in seconds since boot."""
         self.read()
         return max(time for time, line in zip(self.times, self.lines, strict=True) if text in line)
 
     def forget(self) -> None:
-        """The text begins now."""
+        """Discards all messages so far."""
         self.read()
         self.lines.clear()
         self.times.clear()
 
 
 def load() -> None:
-    """Loads the module and what it needs, as modprobe would if it were installed."""
+    """Loads the module and its dependencies, as modprobe does for an installed module."""
     needed = subprocess.run(["modinfo", "-F", "depends", MODULE], check=True, capture_output=True, text=True).stdout
     for module in needed.strip().split(",") if needed.strip() else []:
         subprocess.run(["modprobe", module], check=True)
@@ -107,7 +107,7 @@ def unload() -> None:
 
 
 def bind_error(device: pathlib.Path) -> str:
-    """Binds a device; returns the text of the error, empty if it worked."""
+    """Binds a device and returns the error text, or an empty string on success."""
     try:
         write_attribute(DRIVER / "bind", device.name)
     except OSError as error:
@@ -121,7 +121,7 @@ def unbind(device: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def override(device: pathlib.Path) -> Iterator[None]:
-    """While inside, only cxib may have the device."""
+    """Lets only cxib bind the device inside the context."""
     write_attribute(device / "driver_override", "cxib\n")
     try:
         yield
@@ -130,7 +130,7 @@ def override(device: pathlib.Path) -> Iterator[None]:
 
 
 class ModuleTest(unittest.TestCase):
-    """Loads the module for each test and unloads it again, whatever is bound then."""
+    """Loads the module before each test and unloads it afterwards, even if devices are bound."""
 
     def setUp(self) -> None:
         load()

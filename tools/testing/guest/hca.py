@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Emulated HCAs as the tests of the module see them, and what the driver shows of them."""
+"""What the tests of the module use to read the state of emulated HCAs and of the driver."""
 
 import os
 import pathlib
@@ -17,32 +17,32 @@ DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
 
 
 def interrupts(device: pathlib.Path) -> dict[int, str]:
-    """Numbers and names of the interrupts that the driver has for a device."""
+    """Numbers and names of the driver's interrupts for a device."""
     lines = [line.split() for line in pathlib.Path("/proc/interrupts").read_text().splitlines()]
     return {int(words[0].rstrip(":")): words[-1] for words in lines
             if re.fullmatch(rf"cxib-\w+@{device.name}", words[-1])}
 
 
 def driver_interrupts(device: pathlib.Path) -> list[str]:
-    """Names of the interrupts that the driver has for a device."""
+    """Names of the driver's interrupts for a device."""
     return sorted(interrupts(device).values())
 
 
 def uses_bar(device: pathlib.Path) -> bool:
-    """Whether the driver has claimed the BAR."""
+    """Whether the driver has claimed the device's BAR."""
     lines = pathlib.Path("/proc/iomem").read_text().splitlines()
     return any(below.strip().endswith(": cxib") and device.name in line for line, below in zip(lines, lines[1:]))
 
 
 def spread(count: int, sample: int) -> Iterable[int]:
-    """Numbers from 1 to `count`: `sample` of them, or all when that is 0."""
+    """`sample` numbers spread over 1 to `count`, or all of them if `sample` is 0."""
     if not sample or count <= sample:
         return range(1, count + 1)
     return sorted({1 + number * (count - 1) // max(sample - 1, 1) for number in range(sample)})
 
 
 class HcaTest(ModuleTest):
-    """All HCAs of the guest may be bound by cxib."""
+    """A test in which cxib may bind every HCA of the guest."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -62,8 +62,8 @@ class HcaTest(ModuleTest):
             guest.unbind(hca)
 
     def share_out(self, items: Iterable[Any], act: Callable[[int, Any], None]) -> None:
-        """Does something with each item, on all HCAs at the same time: each takes the next item, with which the action
-        is called together with the number of the HCA. All failures are reported; a failure ends the work on its HCA."""
+        """Calls `act` for each item with the item and the number of an HCA. The HCAs work in parallel, and each one
+        takes the next item when it is free. A failure ends the work on its HCA; all failures are reported."""
         left = iter(list(items))
         lock = threading.Lock()
         failures = []
@@ -91,16 +91,16 @@ class HcaTest(ModuleTest):
         return (DEBUGFS / hca.name / name).read_text()
 
     def values(self, hca: pathlib.Path, name: str) -> dict[str, str]:
-        """The `name: value` lines of a file in debugfs."""
+        """The `name: value` lines of a debugfs file."""
         return dict(line.split(": ", 1) for line in self.shown(hca, name).splitlines() if ": " in line)
 
     def commands(self, hca: pathlib.Path) -> dict[str, list[int]]:
-        """Answers, failures and time-outs by name of the command."""
+        """Number of replies, failures and time-outs for each command name."""
         lines = self.shown(hca, "commands").splitlines()[1:]
         return {words[1]: [int(word) for word in words[2:5]] for words in map(str.split, lines)}
 
     def assert_has_let_go(self, hca: pathlib.Path) -> None:
-        """The driver has nothing of an HCA any more."""
+        """Asserts that the driver holds no resource of an HCA."""
         self.assertEqual(driver_of(hca), "")
         self.assertEqual(driver_interrupts(hca), [])
         self.assertFalse(uses_bar(hca))
@@ -111,12 +111,12 @@ class HcaTest(ModuleTest):
             self.assert_has_let_go(hca)
 
     def assert_device_has_nothing(self, index: int) -> None:
-        """The emulated device with this index has no objects."""
+        """Asserts that the emulated device with this index has no objects."""
         name = f"hca{index}"
         objects = control("objects", f"@{name}")[name]
         self.assertEqual({kind: counts for kind, counts in objects.items() if counts["living"]}, {})
 
     def assert_no_complaints(self) -> None:
-        """The driver has nothing to say that a user would have to act on."""
+        """Asserts that the driver has logged no warning or error."""
         serious = guest.kernel_log("--level=emerg,alert,crit,err,warn").splitlines()
         self.assertEqual([line for line in serious if "cxib" in line and "taint" not in line], [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers of the hardware tables, as the generated headers in include/hw have them: hw.HW_CMD_CREATE_QP."""
+"""Constants of the hardware tables, read from the generated headers in include/hw: hw.HW_CMD_CREATE_QP."""
 
 import functools
 import pathlib

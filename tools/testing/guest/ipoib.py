@@ -22,27 +22,27 @@ def set_up(port: rdma.Port, address: str) -> None:
 
 
 def await_carrier(interface: str, namespace: str = "") -> None:
-    """The interface runs as soon as it has joined the broadcast group."""
+    """Waits until the interface has carrier: it has then joined the broadcast group."""
     inside = ["ip", "netns", "exec", namespace] if namespace else []
     path = f"/sys/class/net/{interface}/carrier"
     rdma.until(lambda: rdma.run(*inside, "cat", path).strip() == "1", f"{interface} has a carrier")
 
 
 def restart(interface: str, namespace: str) -> None:
-    """Takes an interface in a namespace down, and up again."""
+    """Takes an interface of a namespace down and up again."""
     for word in ("down", "up"):
         rdma.run("ip", "-n", namespace, "link", "set", interface, word)
     await_carrier(interface, namespace)
 
 
 def _namespaces() -> list[list[str]]:
-    """The beginnings of commands that run in each network namespace."""
+    """Command prefixes that run a command in each network namespace."""
     names = [line.split()[0] for line in rdma.run("ip", "netns", "list").splitlines()]
     return [[], *(["ip", "netns", "exec", name] for name in names)]
 
 
 def _tables(interface: str) -> Iterator[str]:
-    """The multicast groups and the paths that ib_ipoib has for an interface, as its files in debugfs show them."""
+    """Multicast groups and paths of an interface, from ib_ipoib's debugfs files."""
     for kind in ("mcg", "path"):
         table = pathlib.Path(f"/sys/kernel/debug/ipoib/{interface}_{kind}")
         if table.exists():
@@ -50,7 +50,7 @@ def _tables(interface: str) -> Iterator[str]:
 
 
 def state() -> str:
-    """How each interface is: its packets, its neighbours, its groups and its paths."""
+    """State of each interface: packet counters, neighbours, multicast groups and paths."""
     lines = []
     for inside in _namespaces():
         links = json.loads(rdma.run(*inside, "ip", "-j", "-s", "link", "show", "type", "ipoib"))
@@ -59,15 +59,15 @@ def state() -> str:
             lines += _tables(link["ifname"])
         lines += rdma.run(*inside, "ip", "-s", "neighbor", "show").splitlines()
     for port in rdma.ports():
-        counters = (port.directory / "counters").glob("*_packets")  # software devices have none of these
+        counters = (port.directory / "counters").glob("*_packets")  # software devices have no such counters
         lines.append(f"{port.device}: {' '.join(f'{path.name} {path.read_text().strip()}' for path in sorted(counters))}")
     return "\n".join(lines)
 
 
 def are_answered(ping: str, count: int) -> bool:
-    """Whether ping, with a deadline, has got that many replies, one for each request and none left out. It continues to
-    send while replies are slow, so there may be more; a request that it calls lost may have been outstanding when it
-    ended."""
+    """Whether ping, run with a deadline, has received at least `count` replies without a gap in the numbers. Ping sends
+    until its deadline, so more replies may have come. A request that ping reports as lost may only have been
+    outstanding at the deadline."""
     answers = sorted(int(number) for number in re.findall(r"icmp_seq=(\d+)", ping))
     return len(answers) >= count and answers == list(range(1, len(answers) + 1))
 
@@ -78,17 +78,17 @@ def _has_connections(port: rdma.Port) -> bool:
 
 
 def await_end(port: rdma.Port) -> None:
-    """Waits for the end of the connections of an interface that is down.
+    """Waits until all connections of an interface that is down have ended.
 
-    One that was sending lasts some seconds longer than its interface. A device or a module that goes meanwhile has
-    ib_ipoib destroy the completion queue before the queue pair, of which ib_core warns, with mlx5_ib and with cxib.
+    A connection that was sending outlives its interface by some seconds. If the device or the module is removed during
+    that time, ib_ipoib destroys the CQ before the QP, and ib_core warns (with mlx5_ib too).
     """
     rdma.until(lambda: not _has_connections(port), f"the connections of {port.device} have ended")
 
 
 @contextlib.contextmanager
 def namespace(name: str, port: rdma.Port, address: str) -> Iterator[str]:
-    """A network namespace that has nothing but the interface of a port."""
+    """A network namespace whose only interface is the IPoIB interface of a port."""
     interface = port.interface
     rdma.run("ip", "netns", "add", name)
     try:

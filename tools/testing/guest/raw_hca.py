@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA without a driver: its registers, and one command from a page of this program."""
+"""An HCA without a driver: reads and writes its registers and submits one command from a page of this process."""
 
 import ctypes
 import mmap
@@ -14,19 +14,19 @@ PAGE = 4096
 INIT_SEGMENT = 0x3000  # mapped bytes
 ADDRESS_HIGH, ADDRESS_LOW = hw.HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32, hw.HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12
 DOORBELL, INITIALIZING = hw.HW_INITIAL_SEG_OFFSET_COMMAND_DOORBELL_VECTOR, hw.HW_INITIAL_SEG_OFFSET_INITIALIZING
-COMMAND, STATUS = 0x04, 0x06  # in configuration space
+COMMAND, STATUS = 0x04, 0x06  # offsets in configuration space
 MEMORY_AND_BUS_MASTER = 0x6
 RECEIVED_MASTER_ABORT = 1 << 13
 
 ENABLE_HCA = hw.HW_CMD_ENABLE_HCA
 ENTRY = 64
-LENGTH = 16  # of input and output
+LENGTH = 16  # bytes of input and of output
 OWNER = 0x3F
 PCIE_TRANSPORT = 7
 
 
 class Page:
-    """A page of memory at an address that a device can use where there is no IOMMU."""
+    """A page of memory whose physical address the device can use, as the guest has no IOMMU."""
 
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, PAGE)
@@ -44,7 +44,7 @@ class Page:
 
 
 class RawHca:
-    """A PCI function that no driver has."""
+    """A PCI function without a driver."""
 
     def __init__(self, function: pathlib.Path) -> None:
         self.function = function
@@ -61,7 +61,7 @@ class RawHca:
 
     @property
     def has_aborted(self) -> bool:
-        """Whether an access of the device went to an address that no function claims."""
+        """Whether the device has accessed an address that no PCI function decodes."""
         with open(self.function / "config", "rb", buffering=0) as config:
             status = struct.unpack("<H", os.pread(config.fileno(), 2, STATUS))[0]
         return bool(status & RECEIVED_MASTER_ABORT)
@@ -76,7 +76,7 @@ class RawHca:
         self._register(offset).value = int.from_bytes(value.to_bytes(4, "big"), "little")
 
     def submit_enable_hca(self, page: Page) -> None:
-        """Makes the page the command queue, with one command in it, and rings the doorbell."""
+        """Sets the page as the command queue, writes one command to it and rings the doorbell."""
         entry = bytearray(ENTRY)
         struct.pack_into(">B3xI", entry, 0, PCIE_TRANSPORT, LENGTH)
         struct.pack_into(">HHI", entry, 0x10, ENABLE_HCA, 0, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The RDMA devices of this guest, and how the tests run programs on them."""
+"""The RDMA devices of this guest, and functions that run programs on them."""
 
 import contextlib
 import dataclasses
@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
-PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
-GRACE = 5.0  # seconds; what a server has to see that its client is gone
+PATIENCE = 300.0  # seconds; ends only a test that has already failed
+GRACE = 5.0  # seconds in which a server notices that its client has ended
 MAD_TIMEOUT = ("--timeout", 10000)  # milliseconds; the tools of infiniband-diags wait for one second by default
-TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
+TCP_PORTS = itertools.count(18515)  # for programs that exchange their parameters over TCP
 UNRESOLVED = re.compile(r"RDMA_CM_EVENT_(ADDR|ROUTE)_ERROR")
 PERFTEST_ROW = re.compile(r"^ *(\d+[ \t]+\d+(?:[ \t]+-?(?:[\d.]+|nan|inf))+)[ \t]*$", re.MULTILINE)
 
@@ -43,18 +43,18 @@ class Port:
 
     @property
     def guid(self) -> str:
-        """Port GUID as most tools print it: hexadecimal, without leading zeros."""
+        """Port GUID as most tools print it: hexadecimal without leading zeros."""
         return f"{int(self.attribute('gids/0').replace(':', '')[16:], 16):x}"
 
     @property
     def interface(self) -> str:
-        """Name of the IPoIB interface; loads its driver if need be."""
+        """Name of the IPoIB interface. Loads ib_ipoib if it is not loaded."""
         run("modprobe", "ib_ipoib")
         until(lambda: bool(self._interfaces()), f"port {self.number} of {self.device} has an IPoIB interface")
         return self._interfaces()[0]
 
     def _interfaces(self) -> list[str]:
-        """Interfaces of a device differ in their port, which counts from 0 here."""
+        """Names of the device's interfaces. They differ in dev_port, which counts from 0."""
         directory = CLASS / self.device / "device" / "net"
         return [path.name for path in directory.glob("*") if int((path / "dev_port").read_text()) == self.number - 1]
 
@@ -68,7 +68,7 @@ def ports() -> list[Port]:
 
 
 def run(*command: str | int, timeout: float = PATIENCE) -> str:
-    """Runs a program that has to succeed; returns what it printed."""
+    """Runs a program that must succeed, and returns its output."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
@@ -80,10 +80,10 @@ def run(*command: str | int, timeout: float = PATIENCE) -> str:
 
 
 def run_client(*command: str | int, timeout: float = PATIENCE) -> str:
-    """As run(), for a client that connects through the RDMA connection manager.
+    """Calls run() for a client that connects through the RDMA connection manager.
 
-    The programs of librdmacm fail when an address or a route is not resolved within two seconds. The server has not heard of
-    such a client, which runs again.
+    A librdmacm program fails if an address or a route is not resolved within two seconds. Such a client has not reached
+    the server yet, so it is run again.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -95,7 +95,7 @@ def run_client(*command: str | int, timeout: float = PATIENCE) -> str:
 
 
 def run_until_success(*command: str | int) -> None:
-    """Runs a program again until it succeeds: what it is about may be in use for a moment by what ends by itself."""
+    """Runs a program until it succeeds: another process may use its object for a moment longer."""
     errors = [""]
 
     def has_succeeded() -> bool:
@@ -116,7 +116,8 @@ def succeeds(*command: str | int) -> bool:
 
 @contextlib.contextmanager
 def background(*command: str | int) -> Iterator[subprocess.Popen]:
-    """Runs a program besides the test, and ends it with the test. A test that fails meanwhile says what the program printed."""
+    """Runs a program in the background and ends it with the test. If the test fails, its message contains the program's
+    output."""
     words = [str(word) for word in command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
         try:
@@ -130,7 +131,7 @@ def background(*command: str | int) -> Iterator[subprocess.Popen]:
 
 
 def _end(child: subprocess.Popen) -> str:
-    """Ends a program if it has not ended, and says how it ended and what it printed."""
+    """Ends a program that still runs; returns its exit status and its output as text."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(GRACE)
     state = "goes on" if child.poll() is None else f"has ended with {child.returncode}"
@@ -144,11 +145,11 @@ def _end(child: subprocess.Popen) -> str:
 
 
 def _terminate(child: subprocess.Popen) -> None:
-    """Ends a program. One that does not end is a failure with a name, not a test that hangs."""
+    """Ends a program. A program that does not end fails the test instead of blocking it."""
     if child.poll() is not None:
         return
     child.terminate()
-    child.stdout.close()  # it may be waiting for a reader
+    child.stdout.close()  # it may block on a full pipe
     try:
         child.wait(PATIENCE)
     except subprocess.TimeoutExpired as error:
@@ -157,7 +158,7 @@ def _terminate(child: subprocess.Popen) -> None:
 
 
 def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
-    """Waits for the end of a background program that has to succeed; returns what it printed."""
+    """Waits until a background program ends with success, and returns its output."""
     try:
         output, _ = child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
@@ -170,17 +171,19 @@ def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
 
 
 def ask(tool: str, *words: str | int) -> str:
-    """Runs a tool of infiniband-diags at the first port; when it has to choose one it reads every table of all first."""
+    """Runs a tool of infiniband-diags on the first port. Without a named port the tool would first read all tables of
+    every port."""
     return run(tool, "-C", devices()[0], "-P", 1, *MAD_TIMEOUT, *words)
 
 
 def saquery(*words: str | int) -> str:
-    """Asks the subnet administration. saquery asks once and waits for a second by default."""
+    """Queries the subnet administrator with saquery and a long time-out: by default saquery sends one request and waits
+    one second."""
     return ask("saquery", "--timeout", 60000, *words)
 
 
 def exchange(program: list[str | int], source: Port, target: Port, timeout: float = PATIENCE) -> tuple[str, str]:
-    """Runs server and client of a program on two ports; returns what both printed."""
+    """Runs server and client of a program on two ports, and returns the output of both."""
     tcp_port = next(TCP_PORTS)
     words = [*program, "-p", tcp_port]
     with background(*words, "-d", target.device, "-i", target.number) as server:
@@ -191,7 +194,7 @@ def exchange(program: list[str | int], source: Port, target: Port, timeout: floa
 
 def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE,
           evidence: Callable[[], str] = lambda: "") -> None:
-    """Waits for a condition that has to come true; if it does not, the evidence says how things are then."""
+    """Waits until a condition becomes true. If it does not, the failure message contains the evidence."""
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
@@ -200,7 +203,7 @@ def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE,
 
 
 def listens(port: int) -> bool:
-    """Whether a program of this guest listens on a TCP port."""
+    """Whether a program in this guest listens on a TCP port."""
     wanted = f":{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -217,7 +220,7 @@ def await_listener(port: int, server: subprocess.Popen) -> None:
 
 
 def number(text: str, pattern: str) -> int:
-    """The number that the group of a pattern finds in a program's output."""
+    """The number that the pattern's group matches in a program's output."""
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
         raise AssertionError(f"nothing matches '{pattern}' in: {text}")
@@ -226,9 +229,9 @@ def number(text: str, pattern: str) -> int:
 
 
 def perftest_rows(output: str) -> list[list[str]]:
-    """The columns of each row of perftest's table: size, rounds, figures. On a slow machine a figure can be none: a
-    standard deviation is "-nan" where one round took 46 ms more than the others (its square does not fit into an int),
-    and all are "inf" where the frequency of the processor could not be measured."""
+    """The columns of each row of perftest's table: size, iterations, figures. On a slow machine a figure may not be a
+    number: the standard deviation is "-nan" if one iteration takes 46 ms longer than the others (an int overflows), and
+    all figures are "inf" if perftest cannot measure the processor frequency."""
     rows = [row.split() for row in PERFTEST_ROW.findall(output)]
     if not rows:
         raise AssertionError(f"no row of results in: {output}")

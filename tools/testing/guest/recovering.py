@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA that is used, and comes back after it has failed: what tests of that have in common.
+"""What tests of recovery share: an HCA that is in use, fails and recovers.
 
-cxib has bound two HCAs on one switch, which has a subnet manager. The tests make the second one fail.
+cxib has bound two HCAs on one switch with a subnet manager. The tests make the second HCA fail.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from guest import MELLANOX, find_devices
 
 
 def trouble(*words: str) -> None:
-    """Has the emulator do something to the second HCA."""
+    """Sends the emulator a command for the second HCA."""
     control(*words, "@hca1")
 
 
@@ -31,7 +31,7 @@ STATED = {
 
 
 class RecoveryTest(unittest.TestCase):
-    """The second HCA fails, and comes back."""
+    """A test in which the second HCA fails and recovers."""
 
     def setUp(self) -> None:
         self.hca = find_devices(MELLANOX)[1]
@@ -48,7 +48,7 @@ class RecoveryTest(unittest.TestCase):
         return next(self.hca.glob("infiniband/*")).name
 
     def limit_commands(self, milliseconds: int) -> None:
-        """The device is started again, so that the limit holds."""
+        """Sets the command time-out and restarts the device, as the driver reads the time-out at start."""
         limit = pathlib.Path("/sys/kernel/debug/cxib/command_timeout_ms")
         usual = limit.read_text()
         guest.write_attribute(limit, str(milliseconds))
@@ -81,7 +81,7 @@ class RecoveryTest(unittest.TestCase):
         return self.new_messages().count("fatal error: ")
 
     def tell_times(self, reason: str) -> None:
-        """By the clock of the kernel log. No assertion: the guest has no processor of its own."""
+        """Prints the times in the kernel log. It asserts nothing, as the guest shares its processor."""
         cause, stated = STATED[reason]
         begin, given_up, recovered = (self.log.last_time(text) for text in (
             cause, f"{self.hca.name}: fatal error: ", f"{self.hca.name}: the device has recovered"))
@@ -90,7 +90,8 @@ class RecoveryTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def recovers(self, reason: str) -> Iterator[None]:
-        """What happens inside is noticed, and the device is as good as new in the end."""
+        """Asserts that the driver reports the failure inside the context, and that the device works again
+        afterwards."""
         before, failures = self.reporter()["recover"], self.failures()
         guest.write_attribute(pathlib.Path("/dev/kmsg"), TROUBLE)
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traffic between two devices that moves the counters of both: requests that succeed, and requests that fail."""
+"""Traffic between two devices that changes the counters of both: requests that succeed and requests that fail."""
 
 import rdma
 import verbs
@@ -22,14 +22,14 @@ MOVED = frozenset((
 
 
 def status(side: verbs.Side) -> int:
-    """Of the next completion."""
+    """Status of the next completion."""
     found: list = []
     rdma.until(lambda: bool(found.extend(side.completions.poll(1)[1]) or found), "a request ends")
     return found[0].status
 
 
 def remote(here: verbs.Side, there: verbs.Side, opcode: int, key: int) -> SendWR:
-    """A request of 8 bytes for the memory of the other side."""
+    """A send WR for 8 bytes of remote memory."""
     request = here.request(opcode, 0, 8)
     if opcode == enums.IBV_WR_ATOMIC_FETCH_AND_ADD:
         request.set_wr_atomic(key, there.memory.buf, 1, 0)
@@ -45,7 +45,7 @@ def succeed(here: verbs.Side, there: verbs.Side) -> None:
 
 
 def wait_for_a_buffer(here: verbs.Side, there: verbs.Side) -> None:
-    """The message comes before there is a place for it."""
+    """Sends a message before the receiver has posted a buffer."""
     counter = there.port.directory / "hw_counters/out_of_buffer"
     before = int(counter.read_text())
     here.post(here.request(enums.IBV_WR_SEND, 0, 8), there)
@@ -91,7 +91,7 @@ def connect(near: rdma.Port, far: rdma.Port, rnr_retries: int) -> tuple[verbs.Si
 
 
 def exchange(first: rdma.Port, second: rdma.Port) -> None:
-    """Each device sends to the other."""
+    """Lets each device send to the other one."""
     acts = (succeed, wait_for_a_buffer, wait_in_vain_for_a_buffer, send_to_nobody, use_a_key_that_does_not_exist,
             send_too_much)
     for near, far in ((first, second), (second, first)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""MADs of user space: the kernel's ib_umad, without a library, so that the P_Key index can be chosen."""
+"""Sends MADs through the kernel's ib_umad without a library, so that a test can select the P_Key index."""
 
 import ctypes
 import fcntl
@@ -16,8 +16,8 @@ MAD_SIZE = 256
 GENERAL_SERVICES = 1
 GENERAL_SERVICES_Q_KEY = 0x80010000
 MAGIC = 0x1B
-LIMIT_MS = 2000  # for an answer; then it is sent again
-RETRIES = 20  # they only end a test that has failed anyway
+LIMIT_MS = 2000  # time-out of a reply; the MAD is then repeated
+RETRIES = 20  # ends only a test that has already failed
 HEADER_SIZE, STATUS_OFFSET, P_KEY_OFFSET = 64, 4, 56
 
 
@@ -51,7 +51,7 @@ def node_of(port: rdma.Port) -> pathlib.Path:
 
 
 class Agent:
-    """Sends requests of one class from a port, and gets the answers."""
+    """Sends requests of one management class from a port and receives the replies."""
 
     def __init__(self, port: rdma.Port, management_class: int) -> None:
         rdma.run("modprobe", "ib_umad")
@@ -68,14 +68,15 @@ class Agent:
         os.close(self.file)
 
     def header(self, lid: int, p_key_index: int, retries: int) -> bytes:
-        """struct ib_user_mad_hdr, where what is of the wire has its order of bytes."""
+        """struct ib_user_mad_hdr. Fields that appear on the wire are big-endian."""
         return struct.pack("=5I", self.number, 0, LIMIT_MS, retries, MAD_SIZE) + struct.pack(
             ">IIH6B16sI", GENERAL_SERVICES, GENERAL_SERVICES_Q_KEY, lid, 0, 0, 0, 0, 0, 0, bytes(16), 0
         ) + struct.pack("=H6x", p_key_index)
 
     def get(self, lid: int, attribute: int, p_key_index: int, retries: int = RETRIES) -> tuple[int, int, bytes]:
-        """Sends a Get; returns 0 or the error of sending, the P_Key index of the answer, and the answer."""
-        # One that was sent twice has two answers, of which the second is none to the next request.
+        """Sends a Get. Returns 0 or the send error, the P_Key index of the reply, and the reply."""
+        # A repeated request may get two replies. With a new transaction ID, the second one does not match the next
+        # request.
         transaction = next(self.transactions)
         datagram = struct.pack(">BBBBHHQHHI", 1, self.management_class, 1, 1, 0, 0, transaction, attribute, 0, 0)
         os.write(self.file, self.header(lid, p_key_index, retries) + datagram.ljust(MAD_SIZE, b"\0"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pairs of queue pairs for tests that look at every byte: both ends are in this process."""
+"""Pairs of connected QPs for tests that check every byte: this process owns both ends."""
 
 import os
 import tempfile
@@ -27,9 +27,9 @@ ALL_ACCESS = (
 Q_KEY = 0x11111111
 GRH_SIZE = 40
 DEPTH = 64  # work requests in a queue
-MESSAGE = 1 << 16  # bytes of a slot: one for each receive request
-BULK = 8 << 20  # bytes for RDMA, behind the slots
-TIMEOUT_CODE = 12  # 17 ms: what is lost is missed soon
+MESSAGE = 1 << 16  # bytes of a slot; each receive WR has one slot
+BULK = 8 << 20  # bytes for RDMA, after the slots
+TIMEOUT_CODE = 12  # 17 ms: a lost packet is repeated soon
 PATH_MTU = enums.IBV_MTU_1024
 
 
@@ -46,7 +46,7 @@ def make_xrc_sender(context: Context, domain: PD, completions: CQ, capacity: QPC
 
 
 def make_xrc_queue(context: Context, domain: PD, completions: CQ, depth: int, pieces: int) -> tuple[BinaryIO, XRCD, SRQ]:
-    """Where XRC messages are received, its XRC domain, and the file that stands for that."""
+    """Creates an XRC receive queue, with its XRC domain and the file that identifies the domain."""
     file = tempfile.TemporaryFile()
     fields = enums.IBV_XRCD_INIT_ATTR_FD | enums.IBV_XRCD_INIT_ATTR_OFLAGS
     xrc_domain = XRCD(context, XRCDInitAttr(fields, os.O_CREAT, file.fileno()))
@@ -69,7 +69,7 @@ def make_xrc_receiver(context: Context, xrc_domain: XRCD) -> QP:
 
 
 class Side:
-    """One end: a device with memory, and the queue pair that SERVICE needs there."""
+    """One end: a device with memory, and the QP that SERVICE needs on this end."""
 
     def __init__(self, port: rdma.Port, service: str, sends: bool = True) -> None:
         self.port = port
@@ -79,7 +79,7 @@ class Side:
         self.bulk = DEPTH * MESSAGE
         self.memory = MR(self.domain, self.bulk + BULK, ALL_ACCESS)
         self.srq = self.xrc_domain = self.file = None
-        self.rnr_retries = 7  # without end
+        self.rnr_retries = 7  # infinite
         self.service = service
         if service == "xrc":
             if sends:
@@ -97,7 +97,7 @@ class Side:
         self.pair = QP(self.domain, wanted)
 
     def close(self) -> None:
-        """Destroys everything, in the order in which it can be destroyed."""
+        """Destroys all objects, users before the objects that they use."""
         for owned in (self.pair, self.srq, self.xrc_domain, self.memory, self.completions, self.domain, self.context):
             if owned is not None:
                 owned.close()
@@ -134,7 +134,7 @@ class Side:
         return self.memory.read(length - skipped, slot * MESSAGE + skipped)
 
     def request(self, opcode: int, offset: int, length: int, number: int = 0) -> SendWR:
-        """A send WR for LENGTH bytes at OFFSET of the own memory; the caller adds the fields of the remote side."""
+        """A send WR for LENGTH bytes at OFFSET of local memory. The caller sets the fields for the remote side."""
         return SendWR(
             wr_id=number,
             num_sge=1,
@@ -152,7 +152,7 @@ class Side:
         self.pair.post_send(request)
 
     def poll(self) -> list:
-        """Completions that have come."""
+        """The completions that have arrived."""
         found, completions = self.completions.poll(16)
         for completion in completions[:found]:
             if completion.status != enums.IBV_WC_SUCCESS:
@@ -161,7 +161,7 @@ class Side:
 
 
 def connect(service: str, first: rdma.Port, second: rdma.Port, path_mtu: int = PATH_MTU) -> tuple[Side, Side]:
-    """Two ends that are connected; with XRC only the first can send."""
+    """Two connected ends. With XRC only the first one can send."""
     sender, receiver = Side(first, service), Side(second, service, sends=False)
     sender.connect(receiver, path_mtu)
     receiver.connect(sender, path_mtu)
@@ -169,7 +169,7 @@ def connect(service: str, first: rdma.Port, second: rdma.Port, path_mtu: int = P
 
 
 def await_completions(side: Side, count: int, found: list | None = None) -> list:
-    """Polls until COUNT completions are FOUND."""
+    """Polls until FOUND has COUNT completions."""
     found = [] if found is None else found
     end = time.monotonic() + rdma.PATIENCE
     while len(found) < count:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints gcovr's JSON summary as one line a file: lines and branches that were reached."""
+"""Prints gcovr's JSON summary as one line per file: the lines and branches that were reached."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cell(entry: dict[str, Any], what: str) -> str:
-    """'12/15  80%', or a dash where there is nothing to reach."""
+    """'12/15  80%', or a dash if the total is 0."""
     total = entry[f"{what}_total"]
     if not total:
         return "-"
@@ -30,8 +30,8 @@ def read(path: str) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("summary", help="file written by gcovr --json-summary: branches of lines that decide something")
-    parser.add_argument("every_branch", help="the same with all branches that the compiler has made")
+    parser.add_argument("summary", help="file written by gcovr --json-summary: branches of lines with a decision")
+    parser.add_argument("every_branch", help="the same with all branches of the compiled code")
     options = parser.parse_args()
     summary, every_branch = read(options.summary), read(options.every_branch)
     if not summary["files"]:

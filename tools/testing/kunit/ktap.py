@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Evaluates the results of KUnit suites in a recorded kernel log and prints them for people.
+"""Evaluates the results of KUnit suites in a recorded kernel log and prints a summary.
 
-The log is what /dev/kmsg delivers, between the lines "cxib-kunit: begin" and "cxib-kunit: end".
-The judgement is strict: a plan that is not kept, a suite that does not end, a lost line of the log
-and a run in which nothing ran are failures just as a failed case is.
+The log has the format of /dev/kmsg; the results are between the lines "cxib-kunit: begin" and "cxib-kunit: end". A plan
+that is not kept, a suite that does not end, a lost log line and a run without a case are failures, as a failed case is.
 """
 
 import argparse
@@ -31,7 +30,7 @@ class Case:
 
     name: str
     outcome: str  # passed, failed or skipped
-    reason: str = ""  # of a skip
+    reason: str = ""  # why a case was skipped
     diagnostics: list[str] = dataclasses.field(default_factory=list)
     parameters: list["Case"] = dataclasses.field(default_factory=list)
 
@@ -46,7 +45,7 @@ class Suite:
 
 @dataclasses.dataclass
 class Run:
-    """All suites of a log, and what is wrong with the log itself."""
+    """All suites of a log, and the faults of the log itself."""
 
     suites: list[Suite] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
@@ -59,22 +58,22 @@ class Run:
 
 
 def shorten(line: str) -> str:
-    """A line without the place where the modules are built: what is left is a path of the checkout."""
+    """Removes the build directory from a line, so that paths are relative to the checkout."""
     return re.sub(r"/repo/build/modules-[\w-]+/", "", line)
 
 
 def unescape(text: str) -> str:
-    """Undoes the \\xNN with which /dev/kmsg writes what is not printable."""
+    """Decodes the hexadecimal escapes that /dev/kmsg writes for unprintable bytes."""
     return re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match.group(1), 16)), text)
 
 
 def messages(lines: Iterable[str], problems: list[str]) -> Iterator[str]:
-    """Yields the lines of kernel messages; notes lost records, which show in the numbering."""
+    """Yields the lines of kernel messages; a gap in the numbering adds a lost record to `problems`."""
     expected = None
     for line in lines:
         record = KMSG_RECORD.match(line.rstrip("\n"))
         if not record:
-            continue  # key=value lines that belong to the record before
+            continue  # key=value lines of the record above
         sequence = int(record.group(1))
         if expected is not None and sequence != expected:
             problems.append(f"the kernel log lost {sequence - expected} records before: {record.group(2)}")
@@ -83,7 +82,7 @@ def messages(lines: Iterable[str], problems: list[str]) -> Iterator[str]:
 
 
 def between_marks(texts: Iterable[str], problems: list[str]) -> Iterator[str]:
-    """Yields what lies between the begin and the end mark."""
+    """Yields the lines between the begin and the end mark."""
     begun = False
     for text in texts:
         if text == END_MARK and begun:
@@ -99,7 +98,7 @@ def between_marks(texts: Iterable[str], problems: list[str]) -> Iterator[str]:
 
 
 class Parser:
-    """Takes the log line by line; what it has understood is in `run`."""
+    """Reads the log line by line into `run`."""
 
     def __init__(self, problems: list[str]) -> None:
         self.run = Run(problems=problems)
@@ -121,7 +120,7 @@ class Parser:
         self.run.problems.append(text)
 
     def top_line(self, text: str) -> bool:
-        """What a module prints around its suites."""
+        """Reads a line that a module prints around its suites."""
         if VERSION.match(text):
             self.end_module()
             self.planned_suites, self.suites_ended = -1, 0
@@ -139,7 +138,7 @@ class Parser:
         return False
 
     def suite_line(self, text: str) -> bool:
-        """What a suite prints: its head, then the results of its cases."""
+        """Reads a line that a suite prints: its header, then the results of its cases."""
         if VERSION.match(text):
             if self.suite:
                 self.problem(self.unfinished(self.suite))
@@ -161,7 +160,8 @@ class Parser:
         return False
 
     def parameter_line(self, text: str) -> bool:
-        """What a case with parameters prints. It has no plan, but its numbering has no gaps."""
+        """Reads a line that a parameterized case prints. Such a case has no plan, but numbers its results without
+        gaps."""
         if VERSION.match(text) or SUBTEST.match(text):
             return True
         result = RESULT.match(text)
@@ -249,7 +249,7 @@ class Parser:
 
 
 def excerpt(lines: list[str]) -> list[str]:
-    """The first lines about a failure, without empty ones."""
+    """The first lines about a failure, without empty lines."""
     kept = [shorten(line).rstrip() for line in lines if line.strip()]
     if len(kept) <= LINES_OF_A_FAILURE:
         return kept
@@ -257,7 +257,7 @@ def excerpt(lines: list[str]) -> list[str]:
 
 
 def quoted(lines: list[str]) -> str:
-    """Lines to follow a message."""
+    """Formats lines that follow a message."""
     return "".join(f"\n    | {line}" for line in excerpt(lines))
 
 
@@ -295,7 +295,7 @@ def describe_suite(suite: Suite) -> Iterator[str]:
 
 
 def describe(run: Run) -> Iterator[str]:
-    """The summary for people."""
+    """Yields the lines of the summary."""
     for suite in run.suites:
         yield from describe_suite(suite)
     for problem in run.problems:

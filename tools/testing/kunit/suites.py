@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Says which files of the driver KUnit hardly reaches although no reason is given: kunit/tested_in_guests.toml.
+"""Lists the driver files with low KUnit coverage that kunit/tested_in_guests.toml does not excuse.
 
-A file of at least MIN_LINES executable lines needs suites that run at least MIN_SHARE percent of them, or a line in that
-file which says why not and which tests run it in a guest. A line for a file that is reached is a complaint, too.
+A file of at least MIN_LINES executable lines needs suites that run at least MIN_SHARE percent of them. Otherwise it
+needs a line in tested_in_guests.toml that gives the reason and the tests that run it in a guest. A line for a file with
+enough coverage is a complaint as well.
 """
 
 import argparse
@@ -17,12 +18,12 @@ MIN_SHARE = 20
 
 
 def share(entry: dict[str, int]) -> int:
-    """Percent of the lines that were run."""
+    """Percentage of executed lines."""
     return 100 * entry["line_covered"] // entry["line_total"]
 
 
 def complaints(files: list[dict], excused: dict[str, str]) -> list[str]:
-    """`files`: entries of gcovr's JSON summary; `excused`: reasons by file name."""
+    """Yields complaints. `files`: entries of gcovr's JSON summary; `excused`: reasons by file name."""
     lines = []
     known = set()
     for entry in files:

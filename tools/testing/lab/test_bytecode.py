@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bytecode of the tests for their guests."""
+"""Tests the bytecode of the tests that run in guests."""
 
 import contextlib
 import importlib.util
@@ -13,7 +13,7 @@ from labrun import bytecode
 
 
 class Bytecode(unittest.TestCase):
-    """It is there, it is that of the source, and what is wrong with a source is not said."""
+    """The bytecode exists and matches its source. A source with an error causes no message here."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()

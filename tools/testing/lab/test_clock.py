@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The clock rate on the command line of a guest's kernel."""
+"""Tests the clock rate on the kernel command line of a guest."""
 
 import platform
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a run looks after the emulator process; programs of a few lines stand in for it."""
+"""Tests how a run starts and stops the emulator process. Short scripts replace the emulator."""
 
 import tempfile
 import unittest
@@ -26,7 +26,7 @@ for path in sockets:
 
 
 class TheEmulator(unittest.TestCase):
-    """Start, end, and what it has to say."""
+    """Start, end and messages of the emulator."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -34,7 +34,7 @@ class TheEmulator(unittest.TestCase):
         self.directory = Path(temporary.name)
 
     def start(self, program, hcas=1, arguments=""):
-        """Starts a stand-in with the interface of the emulator."""
+        """Starts a replacement with the emulator's command line."""
         path = self.directory / "cxemu"
         path.write_text(_PRELUDE + program)
         path.chmod(0o755)

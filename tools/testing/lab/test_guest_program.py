@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guest's program: compiled once for a source, and what it says of modules that it cannot load."""
+"""Tests the lab's program in the guest: it is compiled once per source, and names modules that it cannot load."""
 
 import subprocess
 import tempfile
@@ -12,7 +12,7 @@ SOURCE = Path("/repo/tools/lab/guest/lab_guest.c")
 
 
 class Compiled(unittest.TestCase):
-    """When it is compiled, and what is kept."""
+    """When the program is compiled, and which builds are kept."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -41,7 +41,7 @@ class Compiled(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    """What is wrong is named."""
+    """The program names each error."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which guests boot, and what a snapshot depends on."""
+"""Tests which guests boot, and what a snapshot depends on."""
 
 import os
 import tempfile
@@ -22,13 +22,13 @@ processor\t: 1
 
 
 def options(**changes):
-    """Of a usual guest."""
+    """Options of a default guest, with changes."""
     usual = {"boot": False, "reboots": 0, "qemu": "", "append": "", "hcas": 2, "iommu": False, "kernel": "stock"}
     return types.SimpleNamespace(**usual | changes)
 
 
 class Decision(unittest.TestCase):
-    """A guest boots where booting matters, or where the machine is not the usual one."""
+    """A guest boots if the test depends on booting, or if its virtual machine has unusual devices."""
 
     def refusal(self, environment=None, accelerator="tcg", **changes):
         return making.refusal(options(**changes), environment or {}, accelerator)
@@ -70,7 +70,7 @@ class Decision(unittest.TestCase):
 
 
 class Key(unittest.TestCase):
-    """Guests share a snapshot exactly when nothing before it differs."""
+    """Two guests share a snapshot exactly if everything before the snapshot is equal."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -98,7 +98,7 @@ class Key(unittest.TestCase):
         return maker.key
 
     def touch(self, name):
-        """Gives a file of the tree another time."""
+        """Changes the time of a file of the lab tree."""
         os.utime(self.tree / name, (1, 1))
 
     def test_equal_guests_share_key(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the command line of tools/lab/run means."""
+"""Tests the command line of tools/lab/run."""
 
 import contextlib
 import io
@@ -12,17 +12,17 @@ from labrun import options
 
 
 class CommandLine(unittest.TestCase):
-    """Defaults, and how a command is put together."""
+    """Defaults, and the command that the words form."""
 
     def parse(self, *words, emulator=False):
-        """Options and what was said on standard error."""
+        """Returns the options and the output on standard error."""
         path = Path(tempfile.gettempdir()) if emulator else Path("/no/such/emulator")
         said = io.StringIO()
         with mock.patch.object(options, "EMULATOR", path), contextlib.redirect_stderr(said):
             return options.parse(list(words)), said.getvalue()
 
     def refuse(self, *words):
-        """The message for arguments that are not accepted."""
+        """Returns the error message for invalid arguments."""
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
             options.parse(list(words))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the lab separates the command's output from the end mark behind it."""
+"""Tests how the lab separates a command's output from the end mark that follows it."""
 
 import io
 import unittest
@@ -8,7 +8,7 @@ from labrun.output import EndMark, Prefixed
 
 
 class TheEndMark(unittest.TestCase):
-    """The end mark arrives in any number of pieces."""
+    """The end mark may arrive in any number of pieces."""
 
     def test_output_without_mark_unchanged(self):
         mark = EndMark("ab12")
@@ -37,7 +37,7 @@ class TheEndMark(unittest.TestCase):
 
 
 class PrefixedOutput(unittest.TestCase):
-    """Two guests in one terminal."""
+    """The output of two guests in one terminal."""
 
     def test_lines_get_prefix(self):
         stream = io.BytesIO()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/lab/prepare is asked for, what names the tree and the debug kernel, and what is said of what is missing."""
+"""Tests tools/lab/prepare: its requests, the names of the tree and the debug kernel, and its messages about missing
+parts."""
 
 import contextlib
 import fcntl
@@ -17,7 +18,7 @@ PATIENCE = 60
 
 
 class LabTest(unittest.TestCase):
-    """A cache of its own, and a copy of the lab's scripts that a test may change."""
+    """A test with its own cache and its own copy of the lab's scripts."""
 
     def setUp(self) -> None:
         directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -30,7 +31,7 @@ class LabTest(unittest.TestCase):
                               check=False, timeout=PATIENCE)
 
     def refusal(self, name: str, *arguments: str, status: int = 1) -> str:
-        """The only line that a script says when it fails."""
+        """Runs a script that must fail, and returns its single line of output."""
         done = self.run_script(name, *arguments)
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
@@ -45,7 +46,7 @@ class LabTest(unittest.TestCase):
                               check=True).stdout.strip()
 
     def make_tree(self) -> pathlib.Path:
-        """What there is when the tree is prepared and the debug kernel is not."""
+        """Creates the state in which the tree is ready and the debug kernel is not."""
         lab = self.lab()
         (lab / "logs").mkdir(parents=True)
         self.finish_tree()
@@ -64,7 +65,7 @@ class LabTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def another_run(self) -> Iterator[None]:
-        """Holds the lab's lock, as a run that prepares it does."""
+        """Holds the lab's lock, as another run of prepare does."""
         lab = self.lab()
         (lab / "logs").mkdir(parents=True, exist_ok=True)
         with (lab / "lock").open("w") as lock:
@@ -84,7 +85,7 @@ class Arguments(LabTest):
 
 
 class Prepared(LabTest):
-    """Runs that have nothing to do."""
+    """Runs that find everything prepared."""
 
     def test_tree_suffices_for_stock_kernel(self) -> None:
         self.make_tree()
@@ -108,7 +109,7 @@ class Prepared(LabTest):
         self.assertEqual("/lib/modules/6.1.0-1-amd64/build\n", self.run_script("kdir", "oldstable").stdout)
 
     def wait_for_another_run(self, kernel: str, provide: Callable[[], None]) -> str:
-        """What a run says that begins beside another one, which then provides what is wanted and goes on."""
+        """Returns the output of a run that waits for another run, which then provides the missing part."""
         with self.another_run():
             waiting = subprocess.Popen([self.scripts / "prepare", "--for", kernel], env=self.environment, text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -181,7 +182,7 @@ class Programs(LabTest):
 
 
 class Names(LabTest):
-    """The tree and the debug kernel each have a hash of what they are made from."""
+    """The names of the tree and of the debug kernel contain a hash of their inputs."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -237,7 +238,7 @@ class Names(LabTest):
 
 
 class Missing(LabTest):
-    """One line says what is not there, and how to get it."""
+    """One line names the missing part and the command that provides it."""
 
     def test_lab_missing_suggests_prepare(self) -> None:
         advice = "the lab is not there: 'tools/lab/prepare --for stock' prepares it"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line of QEMU: the processor, guests with NUMA nodes."""
+"""Tests the command line of QEMU: processor and NUMA nodes."""
 
 import unittest
 from unittest import mock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client of QEMU's machine protocol, with a QEMU that reads from a script."""
+"""Tests the QMP client with a scripted QEMU."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ DONE = {"return": {}}
 
 
 class Script:
-    """Greets, then gives its answers one command at a time, and notes the commands."""
+    """Sends the greeting, replies to one command at a time from a list, and records the commands."""
 
     def __init__(self, *answers, greeting=GREETING):
         self.connection, self._end = socket.socketpair()
@@ -38,23 +38,23 @@ class Script:
         stream.flush()
 
     def names(self):
-        """Of all commands, in order."""
+        """Names of all commands in order."""
         self._thread.join()
         return [command["execute"] for command in self.commands]
 
 
 class QmpTest(unittest.TestCase):
-    """A QEMU for each test."""
+    """A test with its own scripted QEMU."""
 
     def qemu(self, *answers, **settings):
-        """One that gives these answers."""
+        """A scripted QEMU with these replies."""
         script = Script(*answers, **settings)
         self.addCleanup(script.connection.close)
         return script
 
 
 class Commands(QmpTest):
-    """One command, one answer."""
+    """Each command gets one reply."""
 
     def test_reply_returned(self):
         script = self.qemu({"return": {"status": "running"}})
@@ -92,7 +92,7 @@ class Commands(QmpTest):
 
 
 class State(QmpTest):
-    """A guest's state, to a file and back."""
+    """Saves a guest's state to a file and restores it."""
 
     def test_save_stops_guest_first(self):
         script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}})

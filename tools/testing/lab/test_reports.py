@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/lab/run takes for a complaint of the guest's kernel, and what not.
+"""Tests which lines of a kernel log tools/lab/run treats as error reports.
 
-The texts are the kernel's own, as its consoles show them.
+The texts are copies of messages on kernel consoles.
 """
 
 import textwrap
@@ -129,7 +129,7 @@ LIST_CORRUPTION = """
 
 
 class KindOfReport(unittest.TestCase):
-    """One line each, as it begins a report."""
+    """Each line begins a report."""
 
     def assert_kind(self, kind, line):
         found = kind_of("[    5.000001] " + line)
@@ -221,7 +221,7 @@ class KindOfReport(unittest.TestCase):
 
 
 class NoReport(unittest.TestCase):
-    """Lines that only look like one."""
+    """Lines that resemble a report but are none."""
 
     def test_ordinary_lines(self):
         for line in (
@@ -243,7 +243,7 @@ class NoReport(unittest.TestCase):
 
 
 class Evidence(unittest.TestCase):
-    """Which lines make up a report."""
+    """Which lines belong to a report."""
 
     def test_oops_is_one_report_with_context(self):
         reports = scan(OOPS)
@@ -293,7 +293,7 @@ class Evidence(unittest.TestCase):
 
 
 class Judgement(unittest.TestCase):
-    """Reports that a test wants."""
+    """Reports that a test expects."""
 
     def test_expected_report_passes(self):
         unexpected, missing = compare(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])

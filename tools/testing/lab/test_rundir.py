@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which logs are kept."""
+"""Tests which logs are kept."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from labrun import rundir
 
 
 class RunDirectories(unittest.TestCase):
-    """The newest are kept, and those in use."""
+    """The newest directories and those in use are kept."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -19,7 +19,7 @@ class RunDirectories(unittest.TestCase):
         self.parent = Path(temporary.name)
 
     def make_old(self, count):
-        """Directories of runs of long ago."""
+        """Creates run directories with old times."""
         names = [f"20200101-{number:06}-1" for number in range(count)]
         for name in names:
             (self.parent / name).mkdir()

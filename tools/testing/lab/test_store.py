@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cache of snapshots: what is found, what is tried again, what goes."""
+"""Tests the snapshot cache: look-up, repetition after a failure, removal."""
 
 import os
 import tempfile
@@ -25,13 +25,13 @@ class StoreTest(unittest.TestCase):
         self.store = Store(self.directory)
 
     def image(self, name="tree-a.ext4"):
-        """The image of a tree."""
+        """Path of the image of a tree."""
         path = self.directory / name
         path.touch()
         return path
 
     def make(self, key, image="tree-a.ext4", size=0, age=0):
-        """A complete snapshot, unused for some seconds."""
+        """Creates a complete snapshot that was last used `age` seconds ago."""
         with self.store.locked():
             unfinished = self.store.begin(key)
             (unfinished / "state").write_bytes(b"s" * size)
@@ -40,12 +40,12 @@ class StoreTest(unittest.TestCase):
         return snapshot
 
     def keys(self):
-        """Of all snapshots that are there."""
+        """Keys of all snapshots in the store."""
         return {path.name.removeprefix("snapshot-") for path in self.directory.glob("snapshot-*")}
 
 
 class Finding(StoreTest):
-    """A snapshot is used only where it fits."""
+    """A snapshot is used only by a guest that matches its key."""
 
     def test_complete_snapshot_found(self):
         made = self.make("a")
@@ -79,7 +79,7 @@ class Finding(StoreTest):
 
 
 class Locking(StoreTest):
-    """One makes something at a time; the others do not wait."""
+    """One run makes a snapshot at a time; other runs do not wait for it."""
 
     def test_second_lock_fails(self):
         with self.store.locked() as first, self.store.locked() as second:
@@ -93,7 +93,7 @@ class Locking(StoreTest):
 
 
 class Asking(StoreTest):
-    """A snapshot is made when a guest of its kind is wanted for the second time."""
+    """A snapshot is made when its configuration is wanted for the second time."""
 
     def test_first_request_not_asked_before(self):
         self.assertFalse(self.store.asked_before("a"))
@@ -120,7 +120,7 @@ class Asking(StoreTest):
 
 
 class Bounds(StoreTest):
-    """What was not used for longest goes."""
+    """The snapshots with the oldest use are removed first."""
 
     def test_snapshots_beyond_count_removed_oldest_first(self):
         for number in range(store.SNAPSHOTS_KEPT + 2):

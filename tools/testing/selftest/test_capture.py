@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/testing/cxemu/capture.py makes of packets: checksums, Wireshark's opinion, the order in a connection."""
+"""Tests tools/testing/cxemu/capture.py: checksums, Wireshark's complaints, the order of packets in a connection."""
 
 import pathlib
 import struct
@@ -16,25 +16,25 @@ RC, UC = 0x00, 0x20
 FIRST, MIDDLE, LAST, ONLY, READ = 0x00, 0x01, 0x02, 0x04, 0x0C
 
 
-# The RDMA write that the specification has as an example, with its invariant CRC.
+# The RDMA WRITE example of the specification, with its invariant CRC.
 SAMPLE = bytes.fromhex("7012375c000e17d2 0a20248700 87b1b3 000dec2a 01710a1c015d4002 38f27a05 0000000e"
                        "bb884d85fd5cfba4728bc0690ed40000 9625b75a 45fa")
 
 
 def packet(opcode: int, psn: int) -> bytes:
-    """Headers of a packet between two ports; the checksums are not looked at here."""
+    """Headers of a packet between two ports, without valid checksums."""
     return struct.pack(">HHHH", 2, 2, 7, 1) + struct.pack(">BBHII", opcode, 0, 0xFFFF, 0x41, psn) + bytes(6)
 
 
 def check(*packets: tuple[int, int]) -> None:
     flows = capture.Flows()
     for opcode, psn in packets:
-        flows.check(packet(opcode, psn))  # to the switch
-        flows.check(packet(opcode, psn))  # and behind it
+        flows.check(packet(opcode, psn))  # towards the switch
+        flows.check(packet(opcode, psn))  # after the switch
 
 
 def with_checksums(content: bytes) -> bytes:
-    """A packet of which only the content may be wrong."""
+    """A packet with valid checksums around any content."""
     draft = content + bytes(6)
     draft = draft[:-6] + capture.invariant_crc(draft) + bytes(2)
     return draft[:-2] + capture.variant_crc(draft)
@@ -90,7 +90,7 @@ class Files(unittest.TestCase):
             capture.check_file(self.file, [])
 
     def test_packet_malformed_for_wireshark_reported(self) -> None:
-        """A write without the header that says where to."""
+        """An RDMA WRITE without RETH must be reported."""
         content = bytearray(SAMPLE[:20])
         content[4:6] = struct.pack(">H", (len(content) + 4) // 4)
         self.file.write_bytes(pcap(with_checksums(bytes(content))))

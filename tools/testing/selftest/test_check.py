@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/testing/check makes of its steps."""
+"""Tests how tools/testing/check reads, runs and reports its steps."""
 
 import os
 import pathlib
@@ -82,7 +82,7 @@ class Outcomes(CheckTest):
         self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
 
     def test_summary_holds_processor_time(self) -> None:
-        # An amount of work, as the time that a process is given depends on what else the machine does.
+        # A fixed amount of work: the load of the machine decides how much processor time a process gets per second.
         self.check("fast|idle|sleep 2\nfast|busy|for ((n = 0; n < 1000000; n++)); do :; done\n")
         text = (self.logs / "summary").read_text(encoding="utf-8")
         took = {name: float(seconds) for seconds, name in re.findall(r"(?m)^ok +\S+ s +(\S+) s  (\w+)$", text)}
@@ -93,7 +93,7 @@ class Outcomes(CheckTest):
         self.assertRegex(run.stdout, r"one: \S+ s so far; halfway")
 
     def test_step_beyond_limit_fails_and_next_runs(self) -> None:
-        os.environ["CXIB_CHECK_LIMIT"] = "10"  # which "true" does not take, however busy the machine is
+        os.environ["CXIB_CHECK_LIMIT"] = "10"  # more than "true" needs on a busy machine
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         run = self.check("fast|one|echo begun; sleep 1000 & sleep 1000\nfast|two|true\n")
         self.assertIn("| ended: not done after 10 s", run.stdout)
@@ -110,7 +110,7 @@ class Outcomes(CheckTest):
         self.assertIn("no time within 0 min: one two\n0 passed, 0 failed, 0 skipped\n", run.stdout)
 
     def test_running_step_ended_beyond_time(self) -> None:
-        # A step that "began" 59 hours ago, by a clock that jumps when it has been started.
+        # The clock jumps after the start of the step, so the step seems to have started 59 hours ago.
         clock = self.directory / "date"
         clock.write_text(f"#!/bin/sh\n[ -e {self.directory}/late ] && echo 9999999999999 || echo 1\n", encoding="utf-8")
         clock.chmod(0o755)
@@ -118,7 +118,7 @@ class Outcomes(CheckTest):
         self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"].partition(":")[2])
         run = self.check(f"fast|one|touch {self.directory}/late; sleep 1000\nfast|two|true\n", "--within", "9", "--jobs", "1")
         self.assertEqual(run.returncode, 0)
-        # Which of the two is noticed first is chance.
+        # The order of the two names is random.
         self.assertRegex(run.stdout, r"(?m)^no time within 9 min: (one two|two one)$")
 
     def test_failure_within_time_remains_one(self) -> None:
@@ -156,7 +156,7 @@ class Outcomes(CheckTest):
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # Who runs the tests in the background may have it ignored, and a shell cannot undo that.
+            # A background job may have SIGINT ignored, which a shell cannot undo.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as run:
             self.wait_until(lambda: running(marker))
@@ -167,7 +167,7 @@ class Outcomes(CheckTest):
         self.wait_until(lambda: not running(marker))
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Waits for something that takes milliseconds; gives up after a minute."""
+        """Waits for a condition that needs milliseconds; fails after a minute."""
         for _ in range(1200):
             if condition():
                 return
@@ -259,7 +259,7 @@ class Needs(CheckTest):
 
 
 class LongForms(CheckTest):
-    """A checkout of its own whose commit the test decides."""
+    """A test with its own checkout, whose commit the test selects."""
 
     STEPS = "fast|quick|echo quick >>{0}\nlong|one|echo one >>{0}\nlong|two|echo two >>{0}; [ ! -e {1} ]\n"
 
@@ -284,7 +284,7 @@ class LongForms(CheckTest):
         self.git("commit", "--quiet", "--allow-empty", "--message", "another")
 
     def long(self, *arguments: str) -> list[str]:
-        """Runs the long form; what of it has run, in order of names."""
+        """Runs the long steps; returns the names of those that ran, sorted."""
         self.ran.unlink(missing_ok=True)
         steps = self.STEPS.format(self.ran, self.broken)
         self.last = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests of a guest to the emulator, which come as files."""
+"""Tests the relay of a guest's requests, which are files, to the emulator's control socket."""
 
 import importlib.util
 import pathlib
@@ -15,7 +15,7 @@ SPEC.loader.exec_module(relay)
 
 
 class Emulator(socketserver.StreamRequestHandler):
-    """Says what it was told; refuses what begins with "no"."""
+    """Returns each request as reply, and refuses requests that begin with "no"."""
 
     def handle(self) -> None:
         for line in self.rfile:
@@ -35,7 +35,7 @@ class Relay(unittest.TestCase):
         self.addCleanup(server.shutdown)
 
     def answer_to(self, text: str) -> str | None:
-        """What stands there after one look; None: nothing."""
+        """The reply file after one pass of the relay; None if there is none."""
         (self.directory / "1.request").write_text(text)
         relay.answer_requests(self.address, self.directory)
         answer = self.directory / "1.answer"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The checker of links between rendered pages."""
+"""Tests the checker of links between rendered pages."""
 
 import pathlib
 import sys
@@ -13,7 +13,7 @@ import links  # noqa: E402  (found through the path above)
 
 class Links(unittest.TestCase):
     def broken(self, page: str) -> list[str]:
-        """What is wrong with a page beside one with the anchor "there"."""
+        """Complaints about a page next to a page with the anchor "there"."""
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
             (directory / "page.html").write_text(page, encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Differences of envelopes and their ledger: tools/testing/envelope."""
+"""Tests the comparison of envelopes and the ledger in tools/testing/envelope."""
 
 import pathlib
 import sys
@@ -15,7 +15,7 @@ import ledger  # noqa: E402
 
 
 def found(own: set[str], public: set[str]) -> list[tuple[str, str]]:
-    """Kinds and values of the differences of one field; no values: it was zero each time."""
+    """Kinds and values of the differences of one field. An empty set of values means that the field was always zero."""
     fields = [{"f": values} if values else {} for values in (own, public)]
     return [(difference.kind, difference.value)
             for difference in envelope.differences({"make": fields[0]}, {"make": fields[1]})]
@@ -123,7 +123,7 @@ class Ledger(unittest.TestCase):
                 ledger.load(file.name)
 
     def test_page_is_that_of_ledger(self) -> None:
-        """tools/testing/envelope/compare.py --write-page writes it."""
+        """tools/testing/envelope/compare.py --write-page updates the page."""
         self.assertEqual((REPO / "Documentation/envelope.rst").read_text(), ledger.page(ledger.load(HERE / "ledger.toml")))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of guests read in the generated headers: tools/testing/guest/hw.py."""
+"""Tests tools/testing/guest/hw.py, which reads constants from the generated headers."""
 
 import pathlib
 import sys
@@ -12,7 +12,8 @@ import hw  # noqa: E402  (found through the path above)
 
 class Constants(unittest.TestCase):
     def test_opcodes_offsets_and_masks_found(self) -> None:
-        # 0x500, 0x1fc: opcode of CREATE_QP and place of the bit "initializing" in mlx5_ifc.h; 1: bit 0 of mkey_mask.
+        # From mlx5_ifc.h: 0x500 is the opcode of CREATE_QP, 0x1fc the offset of the bit "initializing", 1 is bit 0 of
+        # mkey_mask.
         self.assertEqual((hw.HW_CMD_CREATE_QP, hw.HW_INITIAL_SEG_OFFSET_INITIALIZING, hw.HW_MKEY_MASK_LEN), (0x500, 0x1FC, 1))
 
     def test_unknown_name_raises_error(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/testing/kunit/ktap.py makes of recorded kernel logs, whole ones and ones with something amiss."""
+"""Tests tools/testing/kunit/ktap.py with recorded kernel logs, complete and faulty ones."""
 
 import pathlib
 import sys
@@ -16,7 +16,7 @@ def recorded(name: str) -> list[str]:
 
 
 def log(*messages: str) -> list[str]:
-    """A log as /dev/kmsg delivers it, with the marks around the messages."""
+    """A log in the format of /dev/kmsg, with the marks around the messages."""
     texts = [ktap.BEGIN_MARK, *messages, ktap.END_MARK]
     return [f"6,{number},{1000 * number},-;{text}" for number, text in enumerate(texts)]
 
@@ -26,7 +26,7 @@ def summary(run: ktap.Run) -> str:
 
 
 def without(lines: list[str], text: str) -> list[str]:
-    """The lines without the only one that ends with a text, and with the numbers of a log that never had it."""
+    """Removes the only line that ends with a text, and renumbers the rest."""
     place = next(index for index, line in enumerate(lines) if line.endswith(text))
     return log(*(line.split(";", 1)[1] for line in lines[1:place] + lines[place + 1 : -1] if ";" in line))
 
@@ -79,7 +79,7 @@ class RecordedLogs(unittest.TestCase):
 
 
 class BrokenPromises(unittest.TestCase):
-    """Logs in which every case that is reported has passed, and that fail nevertheless."""
+    """Logs that must fail although each reported case has passed."""
 
     def assert_problem(self, lines: list[str], text: str) -> None:
         run = ktap.parse(lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Documentation/locking.rst names every lock of the driver and no other, and its order is one."""
+"""Tests that Documentation/locking.rst names exactly the driver's locks, in an order without a cycle."""
 
 import graphlib
 import pathlib
@@ -23,7 +23,7 @@ def sources() -> list[str]:
 
 
 def members(text: str) -> dict[str, re.Match[str]]:
-    """Members of the structures in a source file, by structure and name; pointers as well."""
+    """Members of the structures in a source file, pointers included, by structure and name."""
     return {f"{tag}.{member['name']}": member
             for tag, body in STRUCT.findall(text) for member in MEMBER.finditer(body)}
 
@@ -33,7 +33,7 @@ def is_pointer(member: re.Match[str]) -> bool:
 
 
 def tree_edges(text: str) -> list[tuple[str, str]]:
-    """Locks of the trees, each with the one that is taken before it."""
+    """Pairs of locks of the drawn trees: each lock with the lock that is taken before it."""
     above: list[tuple[int, str]] = []
     edges = []
     for line in text.splitlines():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of the long steps."""
+"""Tests the page of the long steps."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The matrix of drivers and profiles: which lines are run again, and the table."""
+"""Tests the matrix of drivers and profiles: which lines are run again, and the printed table."""
 
 import importlib.machinery
 import importlib.util

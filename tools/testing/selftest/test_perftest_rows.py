@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of guests read in perftest's output: tools/testing/guest/rdma.py."""
+"""Tests how tools/testing/guest/rdma.py reads perftest's output."""
 
 import pathlib
 import sys

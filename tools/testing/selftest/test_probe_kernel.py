@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What scripts/probe_kernel makes of a kernel that lacks something."""
+"""Tests scripts/probe_kernel with kernels that lack a feature."""
 
 import os
 import pathlib
@@ -85,7 +85,7 @@ class ProbeTest(unittest.TestCase):
         self.assertNotIn("lacks", done.stderr)
 
     def test_source_directory_found_from_build_directory(self) -> None:
-        """As distributions have them: Debian's include the other makefile, older ones and those of O= name it."""
+        """Debian's build directory includes the source's makefile; older packages and O= builds name it."""
         source = self.module.with_name("source")
         for name in ("include/guard.h", "include/verbs.h"):
             self.write(source, name, WHOLE[name])

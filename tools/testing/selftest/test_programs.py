@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that tests run besides themselves end with them."""
+"""Tests that the background programs of a test end with the test."""
 
 import contextlib
 import pathlib

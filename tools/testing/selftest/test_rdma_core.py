@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When the run of rdma-core's test suite fails: tools/testing/rdma_core/guest/verdict.py."""
+"""Tests tools/testing/rdma_core/guest/verdict.py: when a run of rdma-core's test suite fails."""
 
 import pathlib
 import sys
@@ -18,7 +18,7 @@ GOOD = {"test_odp.Odp.test_rc": ("skipped", "No ODP caps"), "test_flow.Flow.test
 
 
 def complaints(**changes: tuple[str, str]) -> str:
-    """About the good outcomes, with some changed; the names are those of methods."""
+    """Complaints about good outcomes with the given changes, by method name."""
     outcomes = {name: changes.get(name.rsplit(".", 1)[1], outcome) for name, outcome in GOOD.items()}
     found = {name: {"outcome": outcome, "text": text} for name, (outcome, text) in outcomes.items()}
     return "\n".join(verdict.complaints(found, EXPECTED))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When cxib is behind the kernel's own driver: tools/testing/rdma_core/compare.py."""
+"""Tests tools/testing/rdma_core/compare.py: when cxib has worse outcomes than the in-tree driver."""
 
 import pathlib
 import sys
@@ -13,7 +13,7 @@ REFERENCE = {"test_qp.QP.test_one": "passed", "test_odp.Odp.test_rc": "skipped",
 
 
 def complaints(exceptions: compare.Exceptions, **changes: str) -> str:
-    """About the outcomes of the reference with some changed; the names are those of methods."""
+    """Complaints about the reference outcomes with the given changes, by method name."""
     ours = {name: changes.get(name.rsplit(".", 1)[1], outcome) for name, outcome in REFERENCE.items()}
     return "\n".join(compare.complaints(REFERENCE, ours, exceptions))
 

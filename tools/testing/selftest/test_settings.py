@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What scripts/cxib-settings makes of its file: the commands that it runs, which only write down their words here."""
+"""Tests which commands scripts/cxib-settings runs for a file. Stand-ins for the commands record their arguments."""
 
 import os
 import pathlib

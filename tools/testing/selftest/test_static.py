@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the static checks accept and what they refuse."""
+"""Tests what the static checks accept and refuse."""
 
 import pathlib
 import shutil

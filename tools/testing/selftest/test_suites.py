@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which files of the driver need a KUnit suite: tools/testing/kunit/suites.py."""
+"""Tests tools/testing/kunit/suites.py: which driver files need a KUnit suite."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of what reads a trace of mlx5_core for cxemu's replay, and of the explanation of differences."""
+"""Tests how cxemu's replay reads a trace of mlx5_core and explains differences."""
 
 import importlib.machinery
 import importlib.util
@@ -14,7 +14,7 @@ import commands  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def load_replay():
-    """The script has no suffix."""
+    """Imports the replay script, whose name has no suffix."""
     loader = importlib.machinery.SourceFileLoader("replay", str(CXEMU / "replay"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("replay", loader))
     loader.exec_module(module)
@@ -22,7 +22,7 @@ def load_replay():
 
 
 def dump(direction: str, data: bytes) -> str:
-    """As the driver prints it: lines of 16 bytes."""
+    """A dump as mlx5_core prints it: lines of 16 bytes."""
     text = f"[  +0.000001] mlx5_core 0000:02:00.0: dump_command:587:(pid 87): dump command SET(0x109) {direction}\n"
     for begin in range(0, len(data), 16):
         words = " ".join(data[begin + word:begin + word + 4].hex() for word in range(0, 16, 4))
@@ -31,7 +31,7 @@ def dump(direction: str, data: bytes) -> str:
 
 
 def entry(input_length: int, output_length: int, mailbox: int, owner: int) -> bytes:
-    """A queue entry of opcode 0x109 with op_mod 6."""
+    """A command queue entry with opcode 0x109 and op_mod 6."""
     head = bytes.fromhex("07000000") + input_length.to_bytes(4, "big") + mailbox.to_bytes(8, "big")
     command = bytes.fromhex("01090000 00000006 00000000 00000000")
     output = bytes.fromhex("00000000 00000000 00000001 00000002")

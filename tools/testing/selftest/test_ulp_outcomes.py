@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tables of how tests of upper layer protocols ended: tools/testing/ulp/outcomes."""
+"""Tests tools/testing/ulp/outcomes, which prints tables of the outcomes of ULP tests."""
 
 import importlib.machinery
 import importlib.util
@@ -23,7 +23,7 @@ outcomes = load()
 
 class Protocols(unittest.TestCase):
     def table(self, *results: tuple[str, str, str] | tuple[str, str, str, bool]) -> dict[str, list[str]]:
-        """The cells of each row by what goes wrong, without the command; the notes under "notes"."""
+        """The cells of each row, without the command, by fault; the notes under "notes"."""
         with tempfile.NamedTemporaryFile("w") as file:
             for result in results:
                 file.write(json.dumps(dict(zip(("test", "outcome", "reason", "loss"), result, strict=False))) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What counts as a complaint of the kernel when tests of upper layer protocols end: tools/testing/ulp/guest/results.py."""
+"""Tests tools/testing/ulp/guest/results.py: which kernel messages fail a ULP test."""
 
 import pathlib
 import socket
@@ -20,7 +20,7 @@ HARMLESS = ("DMA-API: mlx5_core 0000:02:00.0: cacheline tracking EEXIST, overlap
 
 class KernelLog(unittest.TestCase):
     def setUp(self) -> None:
-        # As /dev/kmsg, gives one record a read.
+        # SOCK_SEQPACKET returns one record per read, as /dev/kmsg does.
         records, self.kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (records, self.kernel):
             end.setblocking(False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the slow static checks remember what was clean."""
+"""The directory in which slow static checks record clean files."""
 
 import hashlib
 import os
@@ -13,7 +13,8 @@ def digest(content: bytes) -> str:
 
 
 def cache_directory(name: str) -> pathlib.Path:
-    """A directory beside the compiler cache of the lab, which outlives the checkout; else in the checkout."""
+    """A directory next to the lab's compiler cache, which outlives the checkout; without that cache, a directory in the
+    checkout."""
     above = pathlib.Path(os.environ.get("CCACHE_DIR") or REPO / "build/cache")
     (above / name).mkdir(parents=True, exist_ok=True)
     return above / name

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the kernel's checkpatch --strict over the module and its suites, and remembers which files were clean.
+"""Runs the kernel's checkpatch --strict over the module and its suites, and records clean files.
 
-To be run in the lab tree: checkpatch comes out of the linux-source package there.
+Runs in the lab tree, which has checkpatch in its linux-source package.
 """
 
 import concurrent.futures
@@ -20,8 +20,8 @@ SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 OPTIONS = ["--no-tree", "--strict", "--quiet", "--terse", "--show-types"]
 
 GENERATED = ("include/hw/",)
-# Names of generated accessors are as long as those of the public interface; a structure of one word is an array of
-# one word; the words of the tables are spelled as in the specifications; macros of access.h define functions.
+# Exceptions for generated headers: accessor names are as long as in the public interface, a structure of one word is an
+# array of one word, words are spelled as in the specifications, and macros of access.h define functions.
 GENERATED_OPTIONS = [
     "--ignore",
     "COMPLEX_MACRO,FLEXIBLE_ARRAY,LONG_LINE,LONG_LINE_COMMENT,LONG_LINE_STRING,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,TYPO_SPELLING",
@@ -29,7 +29,7 @@ GENERATED_OPTIONS = [
 
 
 def unpacked_scripts() -> pathlib.Path:
-    """The directory of checkpatch, unpacked from the archive of the kernel's sources if need be."""
+    """The directory of checkpatch, unpacked from the kernel source archive if necessary."""
     archive = next(pathlib.Path("/usr/src").glob("linux-source-*.tar.xz"))
     fingerprint = digest(f"{archive.name} {archive.stat().st_size}".encode())[:16]
     above = cache_directory("checkpatch")
@@ -40,7 +40,7 @@ def unpacked_scripts() -> pathlib.Path:
             command = ["tar", "-xJf", archive, "-C", directory, "--strip-components=2", "--wildcards", *members]
             subprocess.run(command, check=True)
             os.rename(directory, scripts)
-            os.mkdir(directory)  # for the clean-up of the temporary one
+            os.mkdir(directory)  # so that the context manager can remove it
     return scripts
 
 
@@ -49,7 +49,7 @@ def options_for(name: str) -> list[str]:
 
 
 def complaints(scripts: pathlib.Path, name: str) -> str:
-    """What checkpatch has to say about a file; empty if nothing."""
+    """Output of checkpatch for a file; empty if the file is clean."""
     key = digest(" ".join([scripts.name, *options_for(name)]).encode() + (REPO / name).read_bytes())
     clean = cache_directory("checkpatch") / key
     if clean.exists():

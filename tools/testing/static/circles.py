@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for circles between the driver's files: sets of files that call each other's functions.
+"""Finds cycles between the driver's files: sets of files that call each other's functions.
 
-A file depends on another one that defines a function which its code names. With --list it prints the dependencies.
+A file depends on another one if its code names a function that the other one defines. With --list it prints the
+dependencies.
 """
 
 import re
@@ -16,7 +17,7 @@ DEFINITION = re.compile(r"^(?!static\b|extern\b|return\b)[a-z][\w \t*]*?\b(cxib_
 DATA = re.compile(r"^(?:const )?struct \w+ (cxib_\w+)(?:\[\])? = \{", re.MULTILINE)
 NAME = re.compile(r"(?<!struct )(?<!enum )(?<!union )\bcxib_\w+\b")
 
-# Pairs that name each other on purpose, and why.
+# Pairs that depend on each other on purpose, with the reason.
 KNOWN: dict[frozenset[str], str] = {
     frozenset({"hw/command_queue", "hw/creations"}): "the queue starts the work that destroys what late outputs name",
 }
@@ -29,7 +30,7 @@ def code_of(text: str) -> str:
 
 
 def dependencies(sources: dict[str, str]) -> Graph:
-    """For each file, by its name without suffix, the files whose functions or tables it names."""
+    """For each file (name without suffix), the files whose functions or tables it names."""
     codes = {name: code_of(text) for name, text in sources.items()}
     owner = {symbol: name for name, code in codes.items()
              for pattern in (DEFINITION, DATA) for symbol in pattern.findall(code)}
@@ -38,7 +39,7 @@ def dependencies(sources: dict[str, str]) -> Graph:
 
 
 def circles(graph: Graph) -> list[frozenset[str]]:
-    """Sets of files that depend on each other, directly or not: strongly connected components (Tarjan)."""
+    """Sets of files that depend on each other, directly or indirectly: strongly connected components (Tarjan)."""
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs clang-tidy over what the given build directories compile, in parallel, and remembers what was clean.
+"""Runs clang-tidy in parallel over the sources of the given build directories, and records clean files.
 
-A source file is clean again without being looked at while its compiler command, the settings, clang-tidy's
-version and the contents of the file and of every project header that it includes are the same.
+A recorded file is not checked again while its compiler command, the settings, the version of clang-tidy, and the
+contents of the file and of each project header that it includes stay the same.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from files import REPO
 
 SETTINGS = ".clang-tidy"
 
-# Tests run under sanitizers on every check; what clang-tidy makes of GoogleTest's macros takes longer than the program.
+# Tests are not checked: they run under sanitizers, and clang-tidy takes very long for GoogleTest's macros.
 TEST_DIRECTORIES = {"tests", "testing", "fuzz"}
 
 
@@ -41,7 +41,7 @@ class Unit:
 
 
 class Cache:
-    """Which units were clean, in one small file each: the digests of all files that were read."""
+    """Records of clean units: one small file each, with the digests of all files that clang-tidy read."""
 
     def __init__(self, directory: pathlib.Path, version: str) -> None:
         self.directory = directory
@@ -73,7 +73,7 @@ class Cache:
 
 
 def units_of(build: pathlib.Path) -> list[Unit]:
-    """The sources of the project that a build directory compiles."""
+    """The project's sources that a build directory compiles."""
     units = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         directory = pathlib.Path(entry["directory"])
@@ -88,7 +88,7 @@ def units_of(build: pathlib.Path) -> list[Unit]:
 
 
 def included_files(unit: Unit) -> list[str]:
-    """The source and all headers of it that are not the system's; empty if the compiler cannot list them."""
+    """The source and the project headers that it includes; empty if the compiler cannot list them."""
     arguments = [argument for argument in unit.arguments if argument not in ("-c", "-MD", "-MMD")]
     for option in ("-o", "-MF", "-MT", "-MQ"):
         while option in arguments:
@@ -102,7 +102,7 @@ def included_files(unit: Unit) -> list[str]:
 
 
 def tidy(unit: Unit, build: pathlib.Path) -> tuple[int, str]:
-    """Runs clang-tidy over one unit; returns its status and what it said."""
+    """Runs clang-tidy over one unit; returns its status and output."""
     run = subprocess.run(
         ["clang-tidy", "--quiet", "-p", str(build), str(unit.source)],
         cwd=REPO,
@@ -116,7 +116,8 @@ def tidy(unit: Unit, build: pathlib.Path) -> tuple[int, str]:
 
 
 def check(units: list[tuple[Unit, pathlib.Path]], cache: Cache, jobs: int) -> int:
-    """Looks at all units that are not known as clean; prints what is wrong. Returns how many are not clean."""
+    """Checks all units that are not recorded as clean and prints their faults. Returns the number of units with
+    faults."""
     todo = [(unit, build) for unit, build in units if not cache.is_clean(unit)]
     print(f"{len(units)} files, {len(todo)} of them to look at", flush=True)
     unclean = 0

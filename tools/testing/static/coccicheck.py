@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the kernel's semantic checks (coccicheck) over the module, and remembers which files were clean.
+"""Runs the kernel's semantic checks (coccicheck) over the module, and records clean files.
 
-To be run in the lab tree, with the build directory of a kernel there ('tools/lab/kdir debug'): the checks come with it,
-and other kernels have others. Findings that are no mistakes stand in coccicheck_known, each with its reason:
-"FILE|TEXT|REASON" a line, where TEXT is a part of the finding.
+Runs in the lab tree with the build directory of a kernel ('tools/lab/kdir debug'), which has the checks.
+coccicheck_known lists findings that are no faults, one per line: "FILE|TEXT|REASON", where TEXT is part of the finding.
 """
 
 import argparse
@@ -24,7 +23,7 @@ FINDING = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):(?P<text>.*)$")
 
 
 def checks(kernel: pathlib.Path) -> list[pathlib.Path]:
-    """The checks of a kernel that report; others only rewrite code. Those with OCaml in them need a compiler for it."""
+    """The checks of a kernel that have a report mode. A check with OCaml code needs an OCaml compiler."""
     texts = {check: check.read_text() for check in (kernel / "scripts/coccinelle").rglob("*.cocci")}
     return sorted(check for check, text in texts.items() if "virtual report" in text and "script:ocaml" not in text)
 
@@ -34,13 +33,13 @@ def fingerprint(scripts: list[pathlib.Path]) -> str:
 
 
 def options(check: pathlib.Path) -> list[str]:
-    """What a check asks for in a comment."""
+    """The options that a check names in its comment."""
     match = re.search(r"^// Options: *(.*)$", check.read_text(), re.MULTILINE)
     return match[1].split() if match else []
 
 
 def run(check: pathlib.Path, names: list[str]) -> str:
-    """What a check says of some files."""
+    """Output of a check for the given files."""
     command = ["spatch", "-D", "report", "--very-quiet", "--no-show-diff", "--timeout", "300", "--cocci-file", check,
                *options(check), *names]
     done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)

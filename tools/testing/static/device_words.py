@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for offsets and shifts of device words that are written by hand: they come from the tables (include/hw).
+"""Finds offsets and shifts of device words that are written as numbers instead of constants from include/hw.
 
-Driver and KUnit: offsets of registers and doorbell records, shifts and masks of big endian words, 64-bit fields of WQE
-segments. cxemu: constants for places in BAR 0.
+In the driver and KUnit: offsets of registers and doorbell records, shifts and masks of big-endian words, 64-bit fields
+of WQE segments. In cxemu: offsets in BAR 0.
 """
 
 import re
@@ -41,7 +41,7 @@ def complaints(name: str, text: str) -> Iterator[str]:
 
 
 def is_checked(name: str) -> bool:
-    # Tests of the tables themselves, and cxemu's unit tests, say the numbers again: they check them.
+    # Tests of the tables and cxemu's unit tests repeat the numbers in order to check them.
     if name.startswith("kunit/hw_accessors") or "/tests/" in name:
         return False
     if name.startswith(("drivers/cxib/", "kunit/")):

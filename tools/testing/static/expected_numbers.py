@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for numbers that KUnit cases expect without saying where they come from.
+"""Finds numbers that KUnit cases expect without an explanation.
 
-A literal above 2 in KUNIT_EXPECT_… or KUNIT_ASSERT_… is refused unless the case has a comment, above it or in it: a
-number should be a constant with a name (HW_…, IB_…, one of the fixture), be computed from such, or be explained.
-Whether the explanation is a good one is for the reader.
+A literal above 2 in KUNIT_EXPECT_… or KUNIT_ASSERT_… is refused unless the case has a comment, above it or in it. A
+number should be a named constant (HW_…, IB_…, one of the fixture), be computed from constants, or be explained. The
+check cannot evaluate the explanation.
 """
 
 import re
@@ -22,7 +22,7 @@ LARGEST = 2
 
 
 def arguments(text: str, begin: int) -> str:
-    """What stands between the parenthesis at begin and its partner."""
+    """The text between the parenthesis at `begin` and its partner."""
     depth = 0
     for end in range(begin, len(text)):
         depth += {"(": 1, ")": -1}.get(text[end], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files of the project, for the static checks."""
+"""Lists the project's files for the static checks."""
 
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ REPO = pathlib.Path(__file__).resolve().parents[3]
 
 
 def project_files(repo: pathlib.Path = REPO) -> list[str]:
-    """Paths, relative to the checkout, of all files that git knows or would add."""
+    """Paths, relative to the checkout, of all files that git tracks or would add."""
     output = subprocess.run(
         ["git", "-c", "safe.directory=*", "-C", str(repo), "ls-files", "-z", "-co", "--exclude-standard"],
         check=True,
@@ -19,7 +19,7 @@ def project_files(repo: pathlib.Path = REPO) -> list[str]:
 
 
 def interpreter(path: pathlib.Path) -> str:
-    """Name of the program in the file's #! line, without directory; empty where there is none."""
+    """Name of the program in the file's #! line, without directory; empty if there is no such line."""
     with open(path, "rb") as file:
         first = file.readline(200)
     if not first.startswith(b"#!"):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures how long the functions are: lists the long ones, refuses the very long ones.
+"""Lists long functions and refuses very long ones.
 
-C and C++ are read with universal-ctags, Python by its own parser, and shell functions begin with
-"name() {" and end with "}", both in the first column.
+universal-ctags reads C and C++, Python's parser reads Python. A shell function begins with "name() {" and ends with
+"}", both in the first column.
 """
 
 import ast
@@ -36,7 +36,7 @@ class Function:
 
 
 def c_functions(names: list[str]) -> Iterator[Function]:
-    """The functions that are defined in C and C++ files."""
+    """The functions defined in C and C++ files."""
     if not names:
         return
     command = ["ctags", "--output-format=json", "--fields=+ne", "--kinds-C=f", "--kinds-C++=f", "-L", "-", "-f", "-"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints the project's files of one kind, one a line: shell, c++ or kernel (C of the module and its suites)."""
+"""Prints the project's files of one kind, one per line: shell, c++ or kernel (C of the module and its suites)."""
 
 import argparse
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares the messages that the driver writes with those that Documentation/troubleshooting.rst explains.
+"""Compares the messages of the driver with those that Documentation/troubleshooting.rst explains.
 
-A message is quoted there with … for each value, on a line of its own between double backquotes.
+The page quotes each message on its own line between double backquotes, with … for each value.
 """
 
 import pathlib
@@ -16,9 +16,9 @@ CALL = re.compile(
     r"\b(?:(?:dev|ibdev)_(?:err|warn|info)(?:_ratelimited)?|explain|cxib_health_set_fatal)\s*\("
     r"[^;\"]*?((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
 VALUE = re.compile(r"%(?:-?[\d.*#]*)(?:ll|l|z|h)?(?:pa|pR|pV|p|[a-zA-Z])")
-# Their only text is that of another message.
+# Messages that only forward the text of another message.
 FORWARDED = {"…"}
-# The page explains what others say, too.
+# The page also explains messages of other programs.
 OTHERS = ("modprobe: ", "cxib: ", "cxib-bind: ", "cxib-nvmet: ", "cxib-settings: ")
 
 
@@ -31,7 +31,7 @@ def messages_of(text: str) -> list[str]:
 
 
 def driver_messages() -> dict[str, str]:
-    """The messages, with the file that writes each."""
+    """The messages, with the file that prints each."""
     messages = {}
     for path in sorted((REPO / "drivers/cxib").rglob("*.c")):
         for message in messages_of(path.read_text(encoding="utf-8")):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for functions of the driver whose names do not follow the layers.
+"""Finds functions of the driver whose names do not follow the layers.
 
-cxib_cmd_x() is the firmware command x: it is defined in hw/, and beyond hw/ no other function executes a command.
-cxib_x() is the operation x of ib_device_ops, x_user and x_kernel are its halves; an operation of this file only, or one
-that adapts the prototype of a kernel, is x(). With --list it prints the operations and their functions.
+cxib_cmd_x() is the firmware command x. It is defined in hw/, and no function outside hw/ executes other commands.
+cxib_x() is the operation x of ib_device_ops; x_user and x_kernel are its halves. A static operation, or one that adapts
+to a kernel's prototype, is x(). With --list it prints the operations and their functions.
 """
 
 import re
@@ -19,11 +19,11 @@ OPERATION = re.compile(r"^\t\.(\w+) = (\w+),$", re.MULTILINE)
 FUNCTION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 EXECUTION = re.compile(r"\bcxib_cmd_exec\w*\(")
 
-# Members of ib_device_ops that are no functions.
+# Members of ib_device_ops that are not functions.
 VALUES = ("owner", "driver_id", "uverbs_abi_ver")
-# Operations that are the same as another one.
+# Operations that share the function of another one.
 SHARED = {"create_user_ah": "create_ah"}
-# Functions beyond hw/ that execute commands which others have composed.
+# Functions outside hw/ that execute commands which other code has composed.
 EXECUTES = {"cxib_devx_exec": "commands of user space", "execute": "destroy commands of leftovers"}
 
 
@@ -42,7 +42,7 @@ def operations(text: str) -> Iterator[Operation]:
 def operation_complaints(text: str) -> Iterator[str]:
     for name, function in operations(text):
         name = SHARED.get(name, name)
-        # Kernels with an operation for the user half alone call it <verb>_user_<object>.
+        # Some kernels have a separate user operation, named <verb>_user_<object>.
         half = name.replace("_user_", "_") + "_user"
         if function not in (name, f"cxib_{name}", f"cxib_{half}"):
             yield f"{function}() is the operation {name}: cxib_{name}() or {name}()"

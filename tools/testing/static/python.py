@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles every Python file and, where pyflakes is installed, has it look for unused and unknown names."""
+"""Compiles every Python file, and runs pyflakes, if it is installed, to find unused and undefined names."""
 
 import importlib.util
 import subprocess
@@ -10,7 +10,7 @@ from files import REPO, is_python, project_files
 
 
 def compile_error(name: str) -> str:
-    """Why a file does not compile; empty if it does. Nothing is written beside it."""
+    """The compile error of a file; empty if there is none. Writes no bytecode."""
     try:
         compile((REPO / name).read_bytes(), name, "exec")
     except (SyntaxError, ValueError) as error:

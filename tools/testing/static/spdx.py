@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks that every file names its license in its first lines, the right one for its place.
-
-And that debian/copyright says the same of it.
-"""
+"""Checks that every file names the license for its place in its first lines, as debian/copyright does."""
 
 import fnmatch
 import pathlib
@@ -20,8 +17,7 @@ TOOL = "GPL-2.0-or-later"
 TABLE = "GPL-2.0-only OR BSD-2-Clause"
 LIBRARY = TABLE
 
-# The first pattern that matches a path decides. What is generated from the tables may carry their
-# license wherever it lies.
+# The first matching pattern decides. Files generated from the tables may carry the tables' license anywhere.
 RULES: list[tuple[str, set[str]]] = [
     ("include/uapi/*", {"GPL-2.0-only WITH Linux-syscall-note"}),
     ("include/hw/*", {TABLE}),
@@ -36,7 +32,7 @@ RULES: list[tuple[str, set[str]]] = [
     ("*", {TOOL}),
 ]
 
-# Files of data in a foreign format, or of a format without comments.
+# Data files in a foreign format or in a format without comments.
 EXEMPT = [".gitignore", ".clang-format", ".clang-tidy", "LICENSES/*", "debian/changelog", "debian/copyright", "debian/source/format", "*.json", "*.pcap", "*.bin", "*.kmsg"]
 
 
@@ -49,7 +45,7 @@ def is_exempt(name: str) -> bool:
 
 
 def license_of(path: pathlib.Path) -> str:
-    """The license that the first lines of a file name; empty where they name none."""
+    """The license in the first lines of a file; empty if there is none."""
     with open(path, encoding="utf-8", errors="replace") as file:
         for _, line in zip(range(TAG_LINES), file):
             match = TAG.search(line)
@@ -59,7 +55,7 @@ def license_of(path: pathlib.Path) -> str:
 
 
 def complaint(name: str, repo: pathlib.Path = REPO) -> str:
-    """What is wrong with a file's license line; empty if nothing is."""
+    """The complaint about a file's license line; empty if it is correct."""
     if is_exempt(name) or (repo / name).stat().st_size == 0:
         return ""
     found, allowed = license_of(repo / name), allowed_licenses(name)
@@ -72,7 +68,7 @@ def complaint(name: str, repo: pathlib.Path = REPO) -> str:
 
 
 def copyright_rules(text: str) -> list[tuple[str, str]]:
-    """Patterns and licenses of debian/copyright, in its order: the last one that matches a file holds."""
+    """Patterns and licenses of debian/copyright in file order; the last matching one applies."""
     rules = []
     for paragraph in text.split("\n\n"):
         fields = dict(re.findall(r"^(Files|License): (.*(?:\n .*)*)", paragraph, re.MULTILINE))
@@ -81,7 +77,7 @@ def copyright_rules(text: str) -> list[tuple[str, str]]:
 
 
 def copyright_complaint(name: str, rules: list[tuple[str, str]], repo: pathlib.Path = REPO) -> str:
-    """Where debian/copyright says something else than the file, in its own syntax; empty if nowhere."""
+    """The license that debian/copyright gives if it differs from the file's; else empty."""
     found = license_of(repo / name)
     said = [license for pattern, license in rules if fnmatch.fnmatch(name, pattern)][-1]
     wanted = re.sub(r" WITH (.+)", r" with \1 exception", found.replace(" OR ", " or "))

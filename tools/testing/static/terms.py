@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for words of the project's own where the InfiniBand specification, verbs, mlx5, PCIe or the kernel have a term.
+"""Finds private words for things that have a term in the InfiniBand specification, verbs, mlx5, PCIe or the kernel.
 
-Identifiers are split at underscores and changes of case; comments and strings are searched as text, comments joined
-over the ends of their lines. A comment must not begin with a pronoun. With --count it prints the number of complaints of
+Identifiers are split at underscores and changes of case. Comments and strings are searched as text, and the lines of a
+comment are joined first. A comment must not begin with a pronoun. With --count it prints the number of complaints for
 each word instead.
 """
 
@@ -35,9 +35,9 @@ TEXT = pattern(
     r"the reverse|as the device sees it|made, (changed|queried|read|destroyed)|happens by itself|"
     r"stands? still|under way|str(ikes?|uck)|rooms|another room|judges?")
 DRIVER_TEXT = pattern(r"programs?|pieces?|answers?|the library|posters?")
-# The noun that it stands for is elsewhere, and may move away.
+# The noun of such a pronoun is elsewhere in the file, and may be moved away from the comment.
 PRONOUN = re.compile(r"(?:/\*+|///?[!<]*) ?(It|Its|They|Their|That|Those|Them)\b")
-# Where a case of KUnit, unittest or GoogleTest is named in files of an ending, and the names that it may not have.
+# For each file suffix: how a case of KUnit, unittest or GoogleTest is declared, and the names that are refused.
 CASES = {
     ".c": (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"),
            re.compile(r"(an?|the|who(ever)?|what|its?|is|no)_\w+|\w+_(an?|the)_\w+")),
@@ -47,15 +47,15 @@ CASES = {
                         r"\w*[a-z0-9](An?|The)[A-Z0-9]\w*|\w*_\w*")),
 }
 
-# Names that others have given: of generated tables, kernel interfaces, SCSI and its targets.
+# Names from other sources: generated tables, kernel interfaces, SCSI and its targets.
 FOREIGN = re.compile(
     r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|uverbs_|UVERBS_|kunit_")
-# Here identifiers are checked, too; in the files of PROSE only text is.
+# In the files of CODE identifiers and text are checked, in the files of PROSE only text.
 CODE = ("drivers/", "kunit/", "include/cxib/", "include/uapi/", "lib/", "tools/cxemu/")
 PROSE = ("scripts/hwtab/", "tools/")
-# Samples of the kernel's messages, and the check of words.
+# Samples of kernel messages, and the word lists of this check.
 SKIPPED = ("kunit/broken/", "tools/testing/static/terms.py")
-# Their texts are samples, too, but not the names of their cases.
+# Texts in these files are samples. Only the names of their cases are checked.
 SELFTESTS = "tools/testing/selftest/"
 TOKEN = re.compile(
     r"(?P<comment>//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/)|(?P<string>(?:\"(?:\\.|[^\"\\\n])*\"\s*)+)|"
@@ -76,13 +76,13 @@ def words_of(identifier: str) -> list[str]:
 
 
 def flattened(text: str) -> str:
-    """A comment or a sequence of strings as one line of prose."""
+    """Joins the lines of a comment or a sequence of strings to one line of prose."""
     text = re.sub(r"\"\s*\"", "", text)
     return re.sub(r"\s*\n[ \t]*(?:\*|//[/!<]*)?[ \t]*", " ", text)
 
 
 def in_identifier(name: str, driver: bool) -> str:
-    """The first forbidden word of an identifier; empty where there is none."""
+    """The first refused word of an identifier; empty if there is none."""
     if FOREIGN.match(name):
         return ""
     for word in words_of(name):
@@ -113,7 +113,7 @@ def code_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 
 def pronoun_complaints(file: str, text: str) -> Iterator[Complaint]:
-    """Comments of C and C++ files that begin with a pronoun."""
+    """Complaints about C and C++ comments that begin with a pronoun."""
     line = 1
     for match in TOKEN.finditer(text):
         comment = flattened(match.group(0)) if match.lastgroup == "comment" else ""
@@ -124,7 +124,7 @@ def pronoun_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 
 def case_complaints(file: str, text: str) -> Iterator[Complaint]:
-    """Names of test cases say subject, condition and result, without articles."""
+    """Complaints about case names: a name says subject, condition and result, without articles."""
     begin, refused = CASES.get(pathlib.PurePath(file).suffix, (None, None))
     for match in begin.finditer(text) if begin else ():
         if refused.fullmatch(match.group(1)):
@@ -132,7 +132,8 @@ def case_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 
 def page_complaints(file: str, text: str) -> Iterator[Complaint]:
-    """Of a file whose whole text is read paragraph by paragraph: pages, and programs outside of the device's code."""
+    """Complaints about a file that is read as text, paragraph by paragraph: pages, and programs outside the device's
+    code."""
     for match in re.finditer(r"(?:[^\n]+\n)+", re.sub(r"(?m)^[ \t]*(?:#|//[/!<]*|\*) ?", "", text)):
         for word in in_text(match.group(0), False):
             yield Complaint(file, text.count("\n", 0, match.start()) + 1, word.lower(), "")

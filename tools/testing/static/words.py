@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks for words that must not be in the repository: they tie it to one machine or one mirror."""
+"""Finds words that must not be in the repository because they tie it to one machine or one mirror."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ from typing import Iterator
 
 from files import REPO, project_files
 
-# Each pattern is written so that it does not find itself.
+# No pattern matches its own source line.
 FORBIDDEN: list[tuple[re.Pattern[str], str]] = [
     (
         re.compile(r"\b(?:deb|ftp\w*|security|snapshot|archive|httpredir|cdn\w*)\.(?:debian|ubuntu)\.(?:org|com)\b"),
@@ -31,7 +31,7 @@ FORBIDDEN: list[tuple[re.Pattern[str], str]] = [
 
 
 def complaints(name: str, text: str) -> Iterator[str]:
-    """Yields one line for each forbidden word in a file."""
+    """Yields one line for each refused word in a file."""
     for number, line in enumerate(text.splitlines(), 1):
         for pattern, reason in FORBIDDEN:
             match = pattern.search(line)
@@ -40,7 +40,7 @@ def complaints(name: str, text: str) -> Iterator[str]:
 
 
 def read_text(path: pathlib.Path) -> str:
-    """The text of a file; empty for one that is not text."""
+    """The text of a file; empty if the file is binary."""
     content = path.read_bytes()
     return "" if b"\0" in content else content.decode("utf-8", errors="replace")
 

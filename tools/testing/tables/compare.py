@@ -13,7 +13,7 @@ from kernel_headers import Headers
 from tables import Enumeration, Field, Layout, Tables
 
 BITS = 8
-# The entry whose reasons hold for all layouts.
+# Reasons of this entry apply to all layouts.
 EVERY_LAYOUT = "*"
 
 IFC = "mlx5_ifc_{}_bits"
@@ -32,7 +32,7 @@ class Outcome:
 
 
 class Comparison:
-    """One run. `members` and `values` are the contents of linux_members.json and linux_values.json."""
+    """One comparison. `members` and `values` are the contents of linux_members.json and linux_values.json."""
 
     def __init__(self, tables: Tables, headers: Headers, members: dict, values: dict):
         self.tables = tables
@@ -107,19 +107,19 @@ class Comparison:
 
 
 def swapped(value: int, size: int) -> int:
-    """What a big-endian constant of `size` bytes is for the device, on a little-endian host."""
+    """The value of a big-endian constant of `size` bytes as a number of a little-endian host."""
     if sys.byteorder == "big":
         return value
     return int.from_bytes(value.to_bytes(size, "little"), "big")
 
 
 def linux_name(entry: dict, name: str) -> str:
-    """The constant of Linux that `name` corresponds to."""
+    """The Linux constant that corresponds to `name`."""
     return entry.get("names", {}).get(name, entry.get("prefix", "") + name.upper())
 
 
 class StructureComparison:
-    """What the comparison of one layout with one structure has, whatever the structure's style."""
+    """Base of the comparisons of one layout with one structure."""
 
     def __init__(self, outcome: Outcome, layout: Layout, record: Record, entry: dict):
         self.outcome = outcome
@@ -138,7 +138,7 @@ class StructureComparison:
             )
 
     def expect_no_more_fields(self) -> None:
-        """Fields that Linux lacks need a reason; other names for bits need none."""
+        """Requires a reason for each field that Linux lacks. Bits with other names need none."""
         reasons = {**self.members.get(EVERY_LAYOUT, {}).get("without", {}), **self.entry.get("without", {})}
         for field in self.layout.fields:
             if field.name in self.seen or field.is_alias:
@@ -152,7 +152,7 @@ class StructureComparison:
 
 
 class BitComparison(StructureComparison):
-    """With a structure of mlx5_ifc.h, where each bit is a byte of the C structure."""
+    """Comparison with a structure of mlx5_ifc.h, in which a byte of the C structure stands for one bit."""
 
     def __init__(self, outcome: Outcome, members: dict, layout: Layout, record: Record, entry: dict):
         super().__init__(outcome, layout, record, entry)
@@ -193,7 +193,7 @@ class BitComparison(StructureComparison):
             self.differs(field.name, f"is no list of elements of {width} bits, as in Linux")
 
     def _compare_shape(self, field: Field, member: Member) -> None:
-        """The elements of an array of numbers; bytes may stand for a number that is too wide for one."""
+        """Compares the elements of an array of numbers. Several bytes may stand for one wide number."""
         if member.record is not None or self._is_list(member) or len(member.dimensions) < 2:
             return
         if field.width != member.dimensions[-1]:
@@ -227,7 +227,7 @@ class BitComparison(StructureComparison):
 
 
 class ByteComparison(StructureComparison):
-    """With an ordinary C structure. A member whose fields are not listed has one field, of its own name."""
+    """Comparison with an ordinary C structure. A member without listed fields has one field with its own name."""
 
     def __init__(self, outcome: Outcome, members: dict, layout: Layout, record: Record, entry: dict):
         super().__init__(outcome, layout, record, entry)
@@ -279,13 +279,13 @@ class ByteComparison(StructureComparison):
             self.differs(field.name, f"is a {ours}, in Linux a {member.record.name}")
 
     def _expect_whole(self, name: str, end: int) -> None:
-        """A field that has a member for itself ends where the member ends."""
+        """Requires that a field with its own member ends where the member ends."""
         field = self.layout.find(name)
         if field is not None and field.end != end:
             self.differs(name, f"ends before bit {field.end}, in Linux before bit {end}")
 
     def _expect_all_listed(self, member: str, start: int, end: int) -> None:
-        """A member whose fields are listed has no other fields, but those of other members of a union."""
+        """Requires that a member with listed fields has no other fields, except those of other members of a union."""
         for field in self.layout.fields:
             inside = start <= field.offset and field.end <= end
             known = field.name in self.seen or field.name in self.entry.get("without", {})
@@ -298,7 +298,7 @@ def is_padding(name: str) -> bool:
 
 
 def flat_members(record: Record, base: int = 0):
-    """Members with first bit and end, those of unnamed structures and unions included, once each."""
+    """Yields each member once with its first bit and end, members of unnamed structures and unions included."""
     seen = set()
     for member in record.members:
         start = base + member.offset * BITS

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares the hardware tables with the interface headers of an installed kernel.
 
-Every structure, field and named value that both have must agree in size, offset, width and number, and a named field
-of a structure that both have must be in the tables. What has no counterpart is listed with the reason.
+Structures, fields and named values in both must agree in size, offset, width and number. The tables must have each
+named field of a structure that both have. Names without a counterpart are listed with the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read_json(name: str) -> dict:
 
 
 def read_members() -> dict:
-    """What linux_members.json says of each layout, with what linux_differences.json adds."""
+    """The entry of linux_members.json for each layout, with the additions of linux_differences.json."""
     members = read_json("linux_members.json")
     for name, more in read_json("linux_differences.json").items():
         members[name] = members.get(name, {}) | more
@@ -60,7 +60,7 @@ def report(outcome: Outcome) -> int:
 
 
 class SelfTest:
-    """Shows that the comparison is able to fail: it runs it on tables with one fault."""
+    """Checks that the comparison can fail, with tables that contain one fault."""
 
     def __init__(self, tables: Tables, headers: Headers, members: dict, values: dict):
         self.tables = tables
@@ -73,7 +73,7 @@ class SelfTest:
         return Comparison(tables, *self.rest).run().differences
 
     def expect(self, what: str, place: str, spoil) -> None:
-        """`spoil` changes the tables; the comparison must name `place`."""
+        """`spoil` changes the tables; the complaint must name `place`."""
         differences = self._differences(spoil)
         if any(difference.startswith(place + ":") for difference in differences):
             print(f"found: {what}: {differences[0]}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Structures and enumerations out of the debug information of an object file."""
+"""Reads structures and enumerations from the debug information of an object file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECORDS = ("DW_TAG_structure_type", "DW_TAG_union_type")
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """One member: offset and size in bytes; dimensions of the array, outermost first; 0 where flexible."""
+    """One member: offset and size in bytes; array dimensions, outermost first, 0 for a flexible one."""
 
     name: str
     offset: int
@@ -27,7 +27,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """A structure or union; the name of an anonymous one is empty."""
+    """A structure or union; an anonymous one has an empty name."""
 
     name: str
     size: int
@@ -40,7 +40,7 @@ class Record:
 
 
 class Types:
-    """What the object file declares, by name."""
+    """The types that the object file declares, by name."""
 
     def __init__(self, path: pathlib.Path):
         self._file = open(path, "rb")

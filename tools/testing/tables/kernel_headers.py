@@ -14,14 +14,14 @@ MACRO = "MACRO_"
 
 
 class Headers:
-    """What the headers of one kernel build directory declare."""
+    """The types and constants that the headers of one kernel build directory declare."""
 
     def __init__(self, types: Types):
         self.records = types.records
         self._constants = types.constants
 
     def constant(self, name: str) -> int | None:
-        """Value of an enumerator or of a macro that was asked for."""
+        """Value of an enumerator or of a requested macro."""
         return self._constants.get(name, self._constants.get(MACRO + name))
 
     def constants_with(self, prefix: str) -> list[str]:
@@ -29,15 +29,15 @@ class Headers:
 
 
 def _constants_header(macros: list[str]) -> str:
-    """C that turns those `macros` that exist into enumerators."""
+    """C source that defines an enumerator for each of the `macros` that exists."""
     blocks = [f"#ifdef {name}\nenum {{ {MACRO}{name} = ({name}) }};\n#endif\n" for name in sorted(set(macros))]
     return "/* SPDX-License-Identifier: GPL-2.0-or-later */\n" + "".join(blocks)
 
 
 def read_headers(kdir: str, work: pathlib.Path, macros: list[str]) -> Headers:
-    """Compiles with the kernel's own build system, in the directory `work`.
+    """Compiles with the kernel's build system in the directory `work`.
 
-    Raises SystemExit with the compiler's words if that fails.
+    Raises SystemExit with the compiler's output on failure.
     """
     work.mkdir(parents=True, exist_ok=True)
     for file in (HERE / "linux_headers").iterdir():

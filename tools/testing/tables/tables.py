@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hardware tables, as the generator's JSON tells them."""
+"""Reads the hardware tables from the generator's JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Field:
     name: str
     offset: int  # bits
     width: int  # bits of one element
-    count: int  # 0: as many as the message holds
+    count: int  # 0: as many as fit into the message
     is_alias: bool
     layout: str | None
     alternatives: list[str]
@@ -33,7 +33,7 @@ class Layout:
     name: str
     size: int  # bytes
     fields: list[Field]
-    source: str  # where it comes from, if not from Linux
+    source: str  # the source of the structure, if it is not Linux
 
     def find(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)
@@ -70,7 +70,7 @@ def _layout(data: dict, source: str) -> Layout:
 
 
 def read_tables(path: pathlib.Path) -> Tables:
-    """Opcodes and register numbers appear as the enumerations "commands" and "registers"."""
+    """Reads the tables. Opcodes and register numbers become the enumerations "commands" and "registers"."""
     tables = Tables({}, {})
     commands: dict[str, int] = {}
     registers: dict[str, int] = {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Commits a fault of choice when it is loaded, so that a test can see whether
- * the lab notices: insmod lab_provoke.ko fault=NAME
+ * Commits the selected fault when it is loaded, so that a test can check that the lab detects it:
+ * insmod lab_provoke.ko fault=NAME
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -35,7 +35,7 @@ static void dereference_null(void)
 static void write_beyond_allocation(void)
 {
 	char *bytes = kmalloc(40, GFP_KERNEL);
-	/* Hidden from the compiler, which would refuse to build this. */
+	/* OPTIMIZER_HIDE_VAR() hides the overflow from the compiler, which would refuse it. */
 	size_t length = 40;
 
 	OPTIMIZER_HIDE_VAR(length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Three ways to fill the control segment of a WQE. Their machine code is compared, so
- * that the generated accessors are as good as any other where every instruction counts.
+ * Three ways to fill the control segment of a WQE. The test compares their machine code, as the
+ * generated accessors must need no more instructions than handwritten stores.
  */
 #include <linux/module.h>
 
@@ -14,7 +14,7 @@ struct hand_written {
 	__be32 imm;
 };
 
-/* The arguments have the widths of the fields where C has such types. */
+/* The arguments have the width of the fields where C has such a type. */
 void fill_by_hand(struct hand_written *s, u8 opcode, u16 index, u32 qpn, u8 ds, u32 imm);
 void fill_with_setters(struct hw_wqe_ctrl_seg *s, u8 opcode, u16 index, u32 qpn, u8 ds, u32 imm);
 void fill_with_packers(struct hw_wqe_ctrl_seg *s, u8 opcode, u16 index, u32 qpn, u8 ds, u32 imm);

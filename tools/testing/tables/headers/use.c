@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * All generated headers in one translation unit, and each kind of accessor once. It is read by
- * sparse and compiled as part of a module. With REFUSED=n it holds a mistake that must stop
- * compilation; the comment behind each says what the compiler must say.
+ * Includes all generated headers in one translation unit and uses each kind of accessor once.
+ * sparse reads it, and it is compiled as part of a module. With REFUSED=n it contains a mistake
+ * that must stop the compiler; the comment after the mistake is the expected message.
  */
 #include <linux/module.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel's public description of the device and of InfiniBand's datagrams, compiled for its
- * debug information: conformance.py reads the structures and enumerations from there.
- * constants.h is written by conformance.py: the macros to which it wants to know the value.
+ * Includes the kernel's public description of the device and of MADs. It is compiled for its debug
+ * information, from which conformance.py reads the structures and enumerations. conformance.py
+ * writes constants.h with the macros whose values it needs.
  */
 #include <linux/types.h>
 #include <linux/mlx5/driver.h>

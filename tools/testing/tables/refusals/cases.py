@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Small wrong tables: for each rule of hwtab/verify.hpp, what breaks it and what the compiler must say."""
+"""Small invalid tables: for each rule of hwtab/verify.hpp, a violation and the expected compiler message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Case:
 
 
 def layout(fields: str, size: str = "0x8", meaning: str = "A structure.") -> str:
-    """A table of one structure named "victim", checked alone."""
+    """A table with one structure named "victim", checked alone."""
     return (
         f"inline constexpr std::array victim_fields{{{fields}}};\n"
         f'inline constexpr Layout victim{{"victim", Kind::context, {size}, victim_fields, "{meaning}"}};\n'
@@ -35,7 +35,7 @@ inline constexpr Layout out{"out", Kind::command_output, 0x4, out_fields, "Outpu
 
 
 def groups(body: str, *members: str) -> str:
-    """Tables of which several groups are checked together."""
+    """Tables with several groups that are checked together."""
     names = ", ".join(f"&{member}" for member in members)
     return f"{body}\ninline constexpr std::array groups{{{names}}};\nstatic_assert(all_verified<groups>);\n"
 
@@ -207,7 +207,7 @@ CASES = (
     ),
 )
 
-# The same forms without a fault: if these did not compile, the refusals above would prove nothing.
+# The same forms without a fault must compile; otherwise the refusals above prove nothing.
 ACCEPTED = (
     layout(GOOD),
     groups(HEADER + command("make", "make", "0x100") + command("take", "take", "0x101") + command_group("make", "take"), "g"),

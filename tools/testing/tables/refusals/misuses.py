@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Uses of hwtab/view.hpp that must not compile, and what the compiler must say."""
+"""Uses of hwtab/view.hpp that must not compile, with the expected compiler message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles wrong tables and misuses of the views; each must be refused, with the offenders' names in the message."""
+"""Compiles invalid tables and misuses of the views; the compiler must refuse each and name the offenders in its
+message."""
 
 from __future__ import annotations
 
@@ -19,21 +20,21 @@ TABLE = '#include "hwtab/verify.hpp"\n#include <array>\nnamespace hwtab {\n%s}\n
 
 
 def compile_text(text: str) -> str | None:
-    """The compiler's message, or None if it had nothing to refuse."""
+    """The compiler's message, or None if the text compiles."""
     command = [os.environ.get("CXX", "g++"), "-std=c++2b", "-fsyntax-only", f"-I{HWTAB}", "-x", "c++", "-"]
     run = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     return run.stderr if run.returncode else None
 
 
 def rules_of_verify() -> set[str]:
-    """The rules that hwtab/verify.hpp knows."""
+    """The names of the rules in hwtab/verify.hpp."""
     text = (HWTAB / "hwtab/verify.hpp").read_text()
     body = re.search(r"enum class Rule[^{]*\{(.*?)\};", text, re.S).group(1)
     return set(re.findall(r"^\s*(\w+),", body, re.M)) - {"none"}
 
 
 def judge_refusal(case: Case) -> str | None:
-    """What is wrong with the compiler's reaction, or None."""
+    """The complaint about the compiler's reaction, or None."""
     message = compile_text(TABLE % case.body)
     if message is None:
         return "it compiles"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How hwtab/view.hpp reads and writes memory through a table. What must not compile is in
-// ../refusals/misuses.py.
+// Tests how hwtab/view.hpp reads and writes memory through a table. ../refusals/misuses.py has the
+// uses that must not compile.
 #include "hwtab/verify.hpp"
 #include "hwtab/view.hpp"
 #include "tables/all.hpp"
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::uint8_t at(std::size_t index) const {
         return std::to_integer<std::uint8_t>(bytes_.at(index));
     }
-    /// The bytes of [from, from + count) as one hexadecimal number.
+    /// The bytes [from, from + count) as one hexadecimal number.
     [[nodiscard]] std::uint64_t number(std::size_t from, std::size_t count) const {
         std::uint64_t result = 0;
         for (std::size_t i = 0; i < count; ++i) {
