@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks a packet capture of cxemu: Wireshark's opinion, both checksums of every packet, computed here, and the order
-of opcodes and sequence numbers of connections.
+"""Checks a packet capture of cxemu: Wireshark's dissection, both CRCs of each packet, and the order of opcodes and PSNs
+in each connection.
 
-usage: capture.py FILE [KIND…]
-KINDs (names below) are what the capture must contain.
+usage: capture.py FILE [KIND…] The capture must contain each KIND of packet (names below).
 """
 
 import collections
@@ -23,14 +22,14 @@ MAGIC_NANOSECONDS = 0xA1B23C4D
 LRH, GRH, BTH, DETH = 8, 40, 12, 8
 UD_SEND, UD_SEND_IMMEDIATE = 0x64, 0x65
 SERVICES = {0: "rc", 1: "uc", 5: "xrc"}  # upper three bits of the opcode
-# Lower five bits: how messages of several packets begin, go on and end.
+# Lower five bits of the opcode: first, middle and last packets of messages with several packets.
 MESSAGES = {"send": (0x00, 0x01, (0x02, 0x03, 0x16)), "write": (0x06, 0x07, (0x08, 0x09)),
             "read-response": (0x0D, 0x0E, (0x0F,))}
 READ_REQUEST, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, COMPARE_SWAP, FETCH_ADD = 0x0C, 0x11, 0x12, 0x13, 0x14
 RESPONSES = (0x0D, 0x0E, 0x0F, 0x10, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE)
 PSN_MODULUS = 1 << 24
-# What Wireshark takes a payload for by its looks. Random bytes look like any of these now and then, and are then
-# "malformed"; Ethernet types, by which it knows IPoIB, are not among them.
+# Protocols that Wireshark guesses from the payload. Random bytes sometimes match one of them, and Wireshark then
+# reports a malformed packet. Wireshark identifies IPoIB by its Ethernet types, not by a guess.
 GUESSES = ("smcr_infiniband", "smb_direct_infiniband", "rpcrdma_infiniband", "nvme_rdma", "nvme_rdma_cm_private",
            "lnet_ib", "lnet_ib_cm_private", "iser_infiniband", "iser_ib_private", "mellanox_eoib", "sdp_infiniband",
            "sdp_ib_private", "fc_infiniband")
@@ -54,11 +53,11 @@ KINDS = {
 
 
 class CaptureError(Exception):
-    """What is wrong with the file, in words."""
+    """The fault of the file, in words."""
 
 
 def packets(file: pathlib.Path) -> Iterator[bytes]:
-    """The packets of a pcap file of InfiniBand records in the Extensible Record Format, written on this machine."""
+    """Yields the packets of a pcap file of ERF InfiniBand records, written on a host of the same byte order."""
     data = file.read_bytes()
     magic, _, _, _, _, _, link_type = struct.unpack_from("=IHHiIII", data)
     if magic != MAGIC_NANOSECONDS or link_type != DLT_ERF:
@@ -101,7 +100,7 @@ def variant_crc(packet: bytes) -> bytes:
 
 
 def invariant_crc(packet: bytes) -> bytes:
-    """Fields that routers and switches may change count as ones."""
+    """ICRC. Fields that routers and switches may change count as ones."""
     masked = bytearray(packet[:-6])
     transport = LRH
     if packet[1] & 3 == GLOBAL:
@@ -129,7 +128,7 @@ def check(packet: bytes) -> None:
 
 
 def kinds_of(packet: bytes) -> Iterator[str]:
-    """What a packet is, in the names of KINDS."""
+    """The names in KINDS that apply to a packet."""
     transport = LRH
     if packet[1] & 3 == GLOBAL:
         yield "global"
@@ -151,7 +150,7 @@ def kinds_of(packet: bytes) -> Iterator[str]:
 
 
 def transport_of(packet: bytes) -> int:
-    """Where the base transport header begins."""
+    """Offset of the base transport header."""
     return LRH + (GRH if packet[1] & 3 == GLOBAL else 0)
 
 
@@ -172,14 +171,14 @@ def kinds_of_connection(packet: bytes) -> Iterator[str]:
 
 
 class Flow:
-    """Requests, or responses, of one connection in one direction, in the order in which they were on the wire."""
+    """The requests, or the responses, of one connection in one direction, in wire order."""
 
     def __init__(self) -> None:
-        self.psn = -1  # of the packet before
+        self.psn = -1  # of the previous packet
         self.operation = 0
 
     def check(self, service: str, operation: int, psn: int) -> None:
-        """Within a message each packet continues the one before; requests skip no sequence number."""
+        """Checks that a packet continues the message of the previous one, and that requests skip no PSN."""
         follows = psn == (self.psn + 1) % PSN_MODULUS
         ahead = 0 < (psn - self.psn) % PSN_MODULUS < PSN_MODULUS // 2
         known = self.psn >= 0
@@ -197,7 +196,8 @@ class Flow:
 
 
 class Flows:
-    """All connections. A packet is captured on the link to the switch and on the one behind it; the first one counts."""
+    """All connections. A packet is captured on the link to the switch and on the link after it; only the first capture
+    is checked."""
 
     def __init__(self) -> None:
         self.at_switch: set[bytes] = set()
@@ -228,7 +228,7 @@ def tshark(file: pathlib.Path, *arguments: str) -> list[str]:
 
 
 def check_dissection(file: pathlib.Path, count: int) -> None:
-    """Wireshark takes every packet for InfiniBand and finds nothing malformed."""
+    """Checks that Wireshark dissects every packet as InfiniBand, none as malformed."""
     frames = tshark(file, "-Y", "infiniband.lrh", "-T", "fields", "-e", "frame.number")
     if len(frames) != count:
         raise CaptureError(f"tshark sees InfiniBand in {len(frames)} of {count} packets")
@@ -238,7 +238,7 @@ def check_dissection(file: pathlib.Path, count: int) -> None:
 
 
 def check_file(file: pathlib.Path, wanted: list[str]) -> collections.Counter[str]:
-    """Checks a capture; returns how many packets of each kind it has."""
+    """Checks a capture; returns the number of packets of each kind."""
     found: collections.Counter[str] = collections.Counter()
     flows = Flows()
     count = 0

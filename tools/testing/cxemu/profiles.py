@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Documentation/cxemu-profiles.rst: what the profiles of cxemu rest on, and the assumed values that drivers act on.
+"""Checks Documentation/cxemu-profiles.rst, the sources of cxemu's profiles and the assumed values that drivers act on;
+with --write, writes it.
 
-Fails where the page is not what the sources say, or with --write, writes it. Which fields cxib acts on is read from its
-sources; which the kernel's own driver does, from read_by_mlx5.toml. --in-tree makes that file again from the kernel's
-sources, a directory or a tar archive.
+The fields that cxib uses come from its sources, those of the in-tree driver from read_by_mlx5.toml. --in-tree updates
+that file from the kernel's sources, a directory or a tar archive.
 """
 
 import argparse
@@ -25,7 +25,7 @@ PAGE = REPO / "Documentation/cxemu-profiles.rst"
 IN_TREE = Path(__file__).with_name("read_by_mlx5.toml")
 ASSUMED = "assumed"
 
-# Of the kernel's driver: what an HCA with InfiniBand ports meets.
+# Files of the in-tree driver that an HCA with InfiniBand ports uses.
 IN_TREE_FILES = re.compile(r"(?:^|/)drivers/(?:infiniband/hw/mlx5|net/ethernet/mellanox/mlx5/core)/(?!en_|eswitch)\w+\.[ch]$")
 IN_TREE_READ = re.compile(r"\bMLX5_CAP_(?:GEN|GEN_MAX|GEN_2|GEN_2_MAX|ATOMIC|ODP|ODP_MAX|ODP_SCHEME)\([^,()]+(?:\([^()]*\))?[^,()]*,"
                           r"\s*([\w.]+)\)")
@@ -48,17 +48,17 @@ class Origin:
 class Profile:
     name: str
     title: str
-    origins: dict[str, str]  # of each field: the name of its origin
+    origins: dict[str, str]  # for each field: name of its origin
 
 
 def origins() -> dict[str, Origin]:
-    """By the name of their constant."""
+    """Origins by name of their constant."""
     text = re.sub(r"\s+", " ", ORIGINS.read_text(encoding="utf-8"))
     return {found["variable"]: Origin(found["name"], found["card"], found["place"]) for found in ORIGIN.finditer(text)}
 
 
 def arrays(text: str) -> dict[str, dict[str, str]]:
-    """The constant of the origin of each field, by array."""
+    """For each array, the constant of each field's origin."""
     found = {}
     for array in ARRAY.finditer(text):
         body = re.sub(r"\s*//[^\n]*", "", array["body"]) + "}"
@@ -88,12 +88,12 @@ def profiles() -> list[Profile]:
 
 
 def last(field: str) -> str:
-    """Fields of structures are known to drivers by their last name."""
+    """The last part of a field's name; drivers use only this part."""
     return field.rsplit(".", 1)[-1]
 
 
 def words_of_cxib(name: str, text: str) -> Iterator[str]:
-    """Names of capabilities in a source file, and others."""
+    """Yields the names of capabilities, and other words, in a source file of cxib."""
     yield from re.findall(r"\bhw_(?:cmd_hca_cap|cmd_hca_cap_2|atomic_caps|odp_cap|odp_scheme_cap|"
                           r"odp_per_transport_service_cap)_get_(\w+)\(", text)
     if name == "device_caps.c":
@@ -104,7 +104,7 @@ def words_of_cxib(name: str, text: str) -> Iterator[str]:
 
 
 def read_by_cxib() -> dict[str, set[str]]:
-    """Files, by field."""
+    """For each field, the files that read it."""
     found: dict[str, set[str]] = {}
     for path in sorted((REPO / "drivers/cxib").rglob("*.[ch]")):
         for word in words_of_cxib(path.name, path.read_text(encoding="utf-8")):
@@ -138,7 +138,7 @@ def write_in_tree(place: Path) -> None:
 
 
 def table(rows: list[tuple[str, ...]]) -> str:
-    """The first row is the heading."""
+    """Formats a table. The first row is the heading."""
     text = ".. list-table::\n   :header-rows: 1\n\n"
     for row in rows:
         text += "".join(f"   {'*' if not i else ' '} - {cell}".rstrip() + "\n" for i, cell in enumerate(row))
@@ -194,7 +194,7 @@ Sources
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the page")
-    parser.add_argument("--in-tree", type=Path, metavar="SOURCES", help="make read_by_mlx5.toml again, and the page")
+    parser.add_argument("--in-tree", type=Path, metavar="SOURCES", help="update read_by_mlx5.toml and the page")
     arguments = parser.parse_args()
     if arguments.in_tree:
         write_in_tree(arguments.in_tree)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client's half of the vfio-user protocol, as far as tests of cxemu without a virtual machine need it."""
+"""The client side of the vfio-user protocol, as far as tests of cxemu without a virtual machine need it."""
 
 import os
 import socket
@@ -16,8 +16,8 @@ def message(command: int, body: bytes = b"") -> bytes:
 
 
 class Connection:
-    """To an adapter of cxemu, as a virtual machine has one. Each call raises OSError with the error of the reply,
-    TimeoutError after `patience` seconds without one, and EOFError when cxemu closes the connection."""
+    """A client's connection to an adapter of cxemu. Each call raises OSError with the error of the reply, TimeoutError
+    after `patience` seconds without a reply, and EOFError if cxemu closes the connection."""
 
     def __init__(self, path: Path, patience: float) -> None:
         self.socket = socket.socket(socket.AF_UNIX)

@@ -26,10 +26,10 @@ VFIO = HERE / "vfio.toml"
 def _parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recorded", nargs="*", type=Path, help="envelopes of the driver, from cxemu --envelope")
-    parser.add_argument("--public", type=Path, default=PUBLIC, help="that of the kernel's own driver (default: %(default)s)")
-    parser.add_argument("--other", type=Path, default=VFIO, help="that of another public driver (default: %(default)s)")
+    parser.add_argument("--public", type=Path, default=PUBLIC, help="envelope of the in-tree driver (default: %(default)s)")
+    parser.add_argument("--other", type=Path, default=VFIO, help="envelope of another public driver (default: %(default)s)")
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="explained differences (default: %(default)s)")
-    parser.add_argument("--all", action="store_true", help="print explained differences, too")
+    parser.add_argument("--all", action="store_true", help="print also the explained differences")
     parser.add_argument("--write-page", action="store_true", help="write the ledger's page of the manual")
     options = parser.parse_args(arguments)
     if not options.recorded and not options.write_page:

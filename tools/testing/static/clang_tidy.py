@@ -143,7 +143,7 @@ def check(units: list[tuple[Unit, pathlib.Path]], cache: Cache, jobs: int) -> in
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", nargs="+", help="build directory with a compile_commands.json")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time (default: one a core)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of parallel runs (default: one per processor)")
     arguments = parser.parse_args()
 
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout

@@ -122,10 +122,10 @@ class SelfTest:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=pathlib.Path, required=True, help="JSON that hwtab wrote")
+    parser.add_argument("--tables", type=pathlib.Path, required=True, help="JSON written by hwtab")
     parser.add_argument("--kdir", required=True, help="kernel build directory with the headers")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="directory to compile in")
-    parser.add_argument("--self-test", action="store_true", help="show that one fault in the tables is found")
+    parser.add_argument("--self-test", action="store_true", help="check that a fault in the tables is found")
     arguments = parser.parse_args()
 
     tables = read_tables(arguments.tables)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in a guest with two HCAs: the parts of one line of the matrix of profiles; each runs, whatever the one before did.
+"""Runs all parts of one line of the profile matrix in a guest with two HCAs; a failed part does not stop the next one.
 
-usage: matrix.py DEVICE_ID RESULT OUTCOMES   the PCI device id in hexadecimal; the files that get the results of the parts, and
-                                            what became of each of rdma-core's tests, as JSON
+usage: matrix.py DEVICE_ID RESULT OUTCOMES
 
-Needs LAB_DRIVER, and PYTHONPATH with this directory, tools/testing/guest and tools/testing/rdma_core/guest.
+DEVICE_ID is the PCI device ID in hexadecimal. RESULT gets the result of each part, OUTCOMES the outcome of each
+rdma-core test as JSON. Needs LAB_DRIVER, and in PYTHONPATH this directory, tools/testing/guest and
+tools/testing/rdma_core/guest.
 """
 
 import json
@@ -25,7 +26,7 @@ DISK = "nvme.Disk.test_several_queues_verified"
 
 
 def bring_up(device_id: int) -> bool:
-    """Both HCAs have the device id and an active port."""
+    """Whether both HCAs have the device ID and an active port."""
     shown = subprocess.run(["ibv_devinfo", "-v"], check=True, capture_output=True, text=True).stdout
     ids = [int(value) for value in re.findall(r"vendor_part_id:\s+(\d+)", shown)]
     states = re.findall(r"^\s*state:\s+(\S+)", shown, re.MULTILINE)
@@ -38,7 +39,7 @@ def succeeds(words: list[str]) -> bool:
 
 
 def run_suite(file: pathlib.Path) -> bool:
-    """The outcomes are checked on the host: what a test asks for may be missing in the profile."""
+    """Runs rdma-core's tests. The host evaluates the outcomes, as a profile may lack a feature that a test needs."""
     ports = rdma.ports()
     suite.prepare(ports)
     file.write_text(json.dumps(suite.run(ports, [])), encoding="utf-8")
@@ -50,7 +51,7 @@ def main() -> int:
     ulp = REPO / "tools/testing/ulp/guest"
     parts = {
         "bring-up": lambda: bring_up(device_id),
-        # Before NVMe, whose addresses on the same ports would stay.
+        # NVMe comes later, because its IP addresses stay on the ports.
         "rdma-core": lambda: run_suite(outcomes),
         "programs": lambda: succeeds([sys.executable, "-m", "unittest", "--verbose", *PROGRAMS]),
         "NVMe": lambda: succeeds([str(ulp / "python"), str(ulp / "main.py"), DISK]),

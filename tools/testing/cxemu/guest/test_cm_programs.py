@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that connect through the RDMA connection manager; most of them check the data they get.
+"""Tests programs that connect through the RDMA connection manager; most of them check the data that they receive.
 
-Needs a subnet manager and two devices on one switch. The servers have a network namespace of their own with the
-first device's interface, so that the kernel does not take the two addresses for one and the same machine.
+Needs a subnet manager and two devices on one switch. The servers run in a network namespace with the first device's
+interface, so that the kernel treats the two addresses as two hosts.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import rdma
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "20"))
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
-# The services that perftest has over the connection manager, and the log2 of the longest message, up to which "-a" goes.
+# Operations of perftest over the connection manager by service, and log2 of the longest message that "-a" uses.
 OPERATIONS = {"RC": ("send", "write", "read", "atomic"), "UD": ("send",)}
 LARGEST = {"RC": 23, "UD": 12}
 PATIENCE = 600.0
@@ -25,7 +25,7 @@ NUMBERS = itertools.count(7500)
 
 
 class TwoMachines(unittest.TestCase):
-    """Servers in a namespace, clients outside."""
+    """Servers run in a namespace, clients outside it."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -38,18 +38,18 @@ class TwoMachines(unittest.TestCase):
                    evidence=ipoib.state)
 
     def listening(self, number: int) -> bool:
-        """Whether a process listens for connections to a port of the connection manager."""
+        """Whether a process listens for connections on a port of the RDMA connection manager."""
         identifiers = rdma.run("ip", "netns", "exec", self.namespace, "rdma", "resource", "show", "cm_id")
         return any("state LISTEN" in line and f":{number} " in f"{line} " for line in identifiers.splitlines())
 
     def takes_datagrams(self, number: int) -> bool:
-        """Whether a process has a UDP socket at the port."""
+        """Whether a process has a UDP socket bound to the port."""
         return f":{number} " in rdma.run("ip", "netns", "exec", self.namespace, "ss", "-uln")
 
     def exchange(self, server: list[str | int], client: list[str | int], lasting: bool = False) -> tuple[str, str]:
-        """Runs a server and its client, both with "-p" and a port; returns what both printed.
+        """Runs a server and its client with the same "-p PORT"; returns the output of both.
 
-        :param lasting: the server goes on when the client has left
+        :param lasting: the server continues after its client has ended
         """
         number = next(NUMBERS)
         with rdma.background("ip", "netns", "exec", self.namespace, *server, "-p", number) as child:
@@ -89,7 +89,7 @@ class Examples(TwoMachines):
         self.exchange([*common, "-b", SERVER], [*common, "-s", SERVER])
 
     def test_udpong_messages_echoed(self) -> None:
-        """The server takes UDP datagrams of peers that want to meet, has no listening identifier, and never ends."""
+        """The server receives the UDP datagrams of clients, has no listening rdma_cm_id, and never ends."""
         for mode in ("b", "n", "a"):
             with self.subTest(mode):
                 number = next(NUMBERS)
@@ -111,7 +111,7 @@ class Examples(TwoMachines):
 
 
 class Perftest(TwoMachines):
-    """perftest -R"""
+    """perftest with -R."""
 
     def check(self, program: str, *options: str | int, rounds: int = 100, sizes: int = 1) -> None:
         common = [program, "-R", "-F", "-n", rounds, *options]
@@ -138,7 +138,7 @@ class Perftest(TwoMachines):
         for service, operations in OPERATIONS.items():
             for operation, measure, events in itertools.product(operations, ("bw", "lat"), ((), ("-e",))):
                 if operation == "write" and events:
-                    continue  # it looks at memory
+                    continue  # the program polls memory
                 options, sizes = ((), 1) if operation == "atomic" else (("-a",), LARGEST[service])
                 with self.subTest(service=service, operation=operation, measure=measure, events=events):
                     program = f"ib_{operation}_{measure}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a device counts of errors, as the kernel shows it in hw_counters.
+"""Tests the device's error counters, which the kernel shows in hw_counters.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -41,7 +41,7 @@ class ErrorCounters(unittest.TestCase):
         return {name: counter(port, name) for name in names}
 
     def expect_one_more(self, *counts: tuple[rdma.Port, dict[str, int]]) -> None:
-        """The kernel shows what the device has counted, a few milliseconds late."""
+        """Waits until each counter has grown by its count; the kernel updates hw_counters some milliseconds late."""
         for port, before in counts:
             expected = {name: value + 1 for name, value in before.items()}
             rdma.until(lambda: self.counts(port, *before) == expected, f"{port.device} counts {expected}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unreliable datagrams between devices, by the test programs of rdma-core and perftest.
+"""Tests unreliable datagrams between devices with the test programs of rdma-core and perftest.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -13,7 +13,7 @@ ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "200"))
 
 
 class PingPong(unittest.TestCase):
-    """ibv_ud_pingpong, with the data that arrives checked (-c)."""
+    """ibv_ud_pingpong -c, which checks the data that it receives."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -49,21 +49,21 @@ class PingPong(unittest.TestCase):
 
 
 class Perftest(unittest.TestCase):
-    """ib_send_bw and ib_send_lat. Their figures are shown, but never judged."""
+    """ib_send_bw and ib_send_lat. Their figures are printed only."""
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.first, cls.second = rdma.ports()[:2]
 
     def result(self, program: list[str | int]) -> list[str]:
-        """The columns of the last line of results."""
+        """The columns of the last result line."""
         _, client = rdma.exchange(program, self.first, self.second)
         columns = rdma.perftest_rows(client)[-1]
         print(f"\n    {' '.join(str(word) for word in program)}: {' '.join(columns)}", flush=True)
         return columns
 
     def test_bandwidth_of_datagrams(self) -> None:
-        # A receive request for each: the sender does not wait for a receiver that gets no processor.
+        # One receive WR per message, because the sender does not wait for a slow receiver.
         columns = self.result(["ib_send_bw", "-c", "UD", "-F", "-s", 2048, "-n", 1000, "-r", 1000])
         self.assertEqual(columns[:2], ["2048", "1000"])
         self.assertGreater(float(columns[3]), 0.0)

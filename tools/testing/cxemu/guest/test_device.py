@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ibv_devinfo says about a device; needs no subnet manager."""
+"""Tests the attributes that ibv_devinfo prints for a device. Needs no subnet manager."""
 
 import os
 import re
@@ -9,11 +9,11 @@ import rdma
 
 DEVICE_ID = int(os.environ.get("CXEMU_DEVICE_ID", "1017"), 16)
 FIRMWARE = os.environ.get("CXEMU_FIRMWARE", "16")  # major version
-LANE_SPEED = os.environ.get("CXEMU_LANE_SPEED", "25.0")  # Gbit/s, as ibv_devinfo rounds it
+LANE_SPEED = os.environ.get("CXEMU_LANE_SPEED", "25.0")  # Gbit/s as ibv_devinfo rounds it
 
 
 def attributes(device: str) -> dict[str, str]:
-    """The `name: value` lines of ibv_devinfo -v; the first of a name counts."""
+    """The `name: value` lines of ibv_devinfo -v. If a name occurs twice, the first line is used."""
     found: dict[str, str] = {}
     for line in rdma.run("ibv_devinfo", "-v", "-d", device).splitlines():
         name, colon, value = line.strip().partition(":")
@@ -23,7 +23,7 @@ def attributes(device: str) -> dict[str, str]:
 
 
 class Device(unittest.TestCase):
-    """Every device of the guest."""
+    """Tests every device of the guest."""
 
     def setUp(self) -> None:
         self.devices = {device: attributes(device) for device in rdma.devices()}

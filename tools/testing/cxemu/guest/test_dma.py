@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What memory a device reaches: all of it, or with an IOMMU what its driver has mapped.
+"""Tests which memory a device can access: all of it, or, with an IOMMU, what its driver has mapped.
 
-No driver has the device during the test; the program itself gives it a command.
+The device has no driver during the test. The test itself submits a command to it.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ HAS_IOMMU = any(pathlib.Path("/sys/class/iommu").glob("dmar*"))
 
 
 class DirectMemoryAccess(unittest.TestCase):
-    """The first device of the guest."""
+    """Tests the first device of the guest."""
 
     def setUp(self) -> None:
         self.devices = rdma.devices()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asynchronous events of ports.
+"""Tests asynchronous events of ports.
 
-Needs a subnet manager and two devices on one switch. Runs after the other tests: it restarts the subnet manager.
+Needs a subnet manager and two devices on one switch. It runs after the other tests because it restarts the subnet
+manager.
 """
 
 import contextlib
@@ -16,14 +17,14 @@ import rdma
 
 
 class Watch:
-    """The asynchronous events of a device, as ibv_asyncwatch tells them."""
+    """The asynchronous events of a device, read from ibv_asyncwatch."""
 
     def __init__(self, child) -> None:
         self.child = child
         self.lines: list[str] = []
 
     def await_events(self, *names: str) -> None:
-        """Waits for events in any order; others are passed over."""
+        """Waits for these events in any order; ignores others."""
         wanted = set(names)
         while wanted:
             line = self.child.stdout.readline()
@@ -36,12 +37,12 @@ class Watch:
 @contextlib.contextmanager
 def watch(port: rdma.Port) -> Iterator[Watch]:
     with rdma.background("stdbuf", "-oL", "timeout", rdma.PATIENCE, "ibv_asyncwatch", "-d", port.device) as child:
-        child.stdout.readline()  # it has opened the device
+        child.stdout.readline()  # printed after it has opened the device
         yield Watch(child)
 
 
 class PortEvents(unittest.TestCase):
-    """The second device: the subnet manager is on the first one."""
+    """Tests the second device, because the subnet manager uses the first one."""
 
     def setUp(self) -> None:
         self.port = rdma.ports()[1]
@@ -63,8 +64,8 @@ class PortEvents(unittest.TestCase):
             self.await_state("ACTIVE")
 
     def test_subnet_manager_changes_raise_events(self) -> None:
-        """Devices of this kind have no event of its own for another subnet manager: its clients register again. The
-        kernel keeps to itself that GIDs have changed, and reads them again."""
+        """The device has no separate event for a new subnet manager: it raises the event that asks clients to register
+        again. The kernel reports no GID change to user space, but reads the GIDs again."""
         lid, prefix = self.port.lid, self.prefix()
         partitions = self.file("Default=0x7fff: ALL=full;\nMore=0x0003: ALL=full;\n")
         settings = self.file("subnet_prefix 0xfe80000000000001\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Atomic operations on 4 to 32 bytes and under masks, as requests that rdma-core posts as they are: verbs have none.
+"""Tests atomic operations on 4 to 32 bytes and with masks. They are raw WQEs posted through rdma-core, as verbs have no
+such operations.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -30,7 +31,7 @@ ROUNDS = 50
 
 
 def width(size: int) -> int:
-    """Bytes of a number, of which the longer operands have several."""
+    """Bytes of one number. Longer operands consist of several numbers."""
     return min(size, 8)
 
 
@@ -44,7 +45,7 @@ def packed(values: Sequence[int], size: int, order: str) -> bytes:
 
 
 class Side:
-    """A device with memory, and one end of a connection."""
+    """A device with memory and one end of a connection."""
 
     def __init__(self, port: rdma.Port) -> None:
         self.port = port
@@ -63,7 +64,7 @@ class Side:
         )
         more = Mlx5DVQPInitAttr(
             comp_mask=dve.MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS | dve.MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
-            create_flags=dve.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,  # the library does not know these operations
+            create_flags=dve.MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,  # rdma-core does not know these operations
             send_ops_flags=dve.MLX5DV_QP_EX_WITH_RAW_WQE,
         )
         self.queue_pair = Mlx5QP(self.context, attributes, more)
@@ -85,7 +86,7 @@ class Side:
         self.queue_pair.to_rts(attributes)
 
     def complete(self) -> int:
-        """The status of the next completion."""
+        """Waits for the next completion and returns its status."""
         limit = time.monotonic() + rdma.PATIENCE
         while time.monotonic() < limit:
             count, completions = self.completions.poll(1)
@@ -94,7 +95,7 @@ class Side:
         raise AssertionError("the request doesn't end")
 
     def post(self, opcode: int, operands: bytes, size: int, address: int, key: int) -> int:
-        """Posts an atomic operation that returns the old value to the start of the memory. Returns its status."""
+        """Posts an atomic operation that returns the old value to the start of local memory. Returns its status."""
         operands += bytes(-len(operands) % 16)
         ds = 3 + len(operands) // 16
         variant = EXTENDED | (size.bit_length() - 3)
@@ -109,7 +110,7 @@ class Side:
 
 
 class ExtendedAtomics(unittest.TestCase):
-    """What is in memory has the byte order of the host; what software gives and gets is big-endian."""
+    """Memory holds operands in host byte order. Software passes and receives them in big-endian order."""
 
     def setUp(self) -> None:
         self.random = random.Random(22)
@@ -120,11 +121,11 @@ class ExtendedAtomics(unittest.TestCase):
         self.there.connect(self.here)
 
     def run_once(self, opcode: int, size: int, *operands: Sequence[int]) -> list[int]:
-        """Changes the start of the other side's memory; returns what was there."""
+        """Changes the start of the remote memory; returns the old value."""
         data = b"".join(packed(operand, size, "big") for operand in operands)
         status = self.here.post(opcode, data, size, self.there.memory.buf, self.there.memory.rkey)
         self.assertEqual(status, e.IBV_WC_SUCCESS)
-        # The order of 8 bytes is a choice that the driver has made: that of the host.
+        # The driver has selected host byte order for 8-byte operands.
         return numbers(self.here.memory.read(size, 0), "little" if size == 8 else "big")
 
     def place(self, values: Sequence[int], size: int) -> None:
@@ -152,7 +153,7 @@ class ExtendedAtomics(unittest.TestCase):
                     self.check_memory(values, size)
 
     def test_fetch_and_add_of_bytes(self) -> None:
-        """Each byte is a field: no carry from one to the next."""
+        """Each byte is a field: no carry reaches the next byte."""
         for size in SIZES:
             with self.subTest(size):
                 ends = [int.from_bytes(b"\x80" * width(size))] * (size // width(size))
@@ -173,7 +174,7 @@ class ExtendedAtomics(unittest.TestCase):
                     self.check_memory(values, size)
 
     def swap(self, size: int, values: list[int]) -> list[int]:
-        """Returns what has to be in memory afterwards."""
+        """Returns the expected content of the memory."""
         swapped, stored, compared = (self.random_numbers(size) for _ in range(3))
         wanted = [value ^ (noise & ~mask) for value, noise, mask in zip(values, self.random_numbers(size), compared)]
         matches = self.random.random() < 0.5

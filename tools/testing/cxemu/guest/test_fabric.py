@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a subnet administrator sees: OpenSM has set the subnet up, and the tools of infiniband-diags agree with it.
+"""Tests the subnet as an administrator sees it: OpenSM has configured it, and the tools of infiniband-diags agree.
 
-Needs a subnet manager in this guest and at least two devices on one switch. CXEMU_MATRIX=whole asks of every port what
-is asked of a single one otherwise, for the tools take seconds: each reads all tables of all devices several times.
+Needs a subnet manager in this guest and at least two devices on one switch. CXEMU_MATRIX=whole queries every port
+instead of one. The tools take seconds, because each reads all tables of all devices several times.
 """
 
 import itertools
@@ -15,8 +15,8 @@ import unittest
 import rdma
 
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
-# ibdiagnet asks hundreds of times, often thousands, and calls a link bad when three answers take more than 100 ms, as
-# happens on a slow guest. It has no option for that: its interpreter gets another command of that name.
+# ibdiagnet sends hundreds or thousands of queries and reports a bad link if three replies take more than 100 ms, which
+# happens in a slow guest. It has no option for this limit, so its interpreter gets a replacement of the command.
 PATIENT = """rename ibis_set_transaction_timeout set_transaction_timeout
 proc ibis_set_transaction_timeout {milliseconds} { set_transaction_timeout 20000 }
 """
@@ -28,7 +28,7 @@ def fields(text: str) -> dict[str, str]:
 
 
 class Fabric(unittest.TestCase):
-    """Ports and switch of the subnet."""
+    """Tests ports and switch of the subnet."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -41,7 +41,7 @@ class Fabric(unittest.TestCase):
 
 
 class Subnet(Fabric):
-    """What OpenSM has programmed."""
+    """Tests what OpenSM has programmed."""
 
     def test_all_ports_are_active(self) -> None:
         for port in self.ports:
@@ -69,7 +69,7 @@ class Subnet(Fabric):
 
 
 class Discovery(Fabric):
-    """Tools that walk through the fabric."""
+    """Tests tools that discover the fabric."""
 
     def test_ibstat_reports_active_ports(self) -> None:
         for port in self.ports:
@@ -107,7 +107,7 @@ class Discovery(Fabric):
             self.assertEqual(int(peer["Lid"]), port.lid)
 
     def test_ibdiagnet_finds_nothing_wrong(self) -> None:
-        script = pathlib.Path(shutil.which("ibdiagnet")).read_text()  # a few lines of shell around Tcl
+        script = pathlib.Path(shutil.which("ibdiagnet")).read_text()  # a short shell script that contains Tcl
         patient = script.replace("set argv0 ", f"{PATIENT}set argv0 ")
         self.assertNotEqual(patient, script)
         text = rdma.run("sh", "-c", patient, "ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc", timeout=4 * rdma.PATIENCE)
@@ -145,7 +145,7 @@ class Discovery(Fabric):
 
 
 class Administration(Fabric):
-    """Queries to the subnet administration: queue pair 1, RMPP, path records."""
+    """Tests queries to the subnet administrator: QP 1, RMPP, path records."""
 
     def test_saquery_lists_all_nodes(self) -> None:
         text = rdma.saquery("NR")
@@ -166,12 +166,12 @@ class Administration(Fabric):
 
 
 class Traffic(Fabric):
-    """Datagrams between agents, and who counts them."""
+    """Tests MADs between agents and the counters that count them."""
 
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        # The links went down and up when the guest's firmware reset its devices.
+        # Firmware in the guest has reset its devices, and the links went down and up.
         rdma.run("ibqueryerrors", "-k", "-K", *rdma.MAD_TIMEOUT)
 
     def check_ibping(self, source: rdma.Port, target: rdma.Port) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IP over InfiniBand in datagram mode, between two network namespaces that share nothing but the emulated wire.
+"""Tests IPoIB in datagram mode between two network namespaces that share only the emulated wire.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -12,12 +12,12 @@ import unittest
 import ipoib
 import rdma
 
-AMOUNT = "16M"  # what a stream carries, however long it takes
-ATTEMPT = 60.0  # seconds until an interface is restarted
+AMOUNT = "16M"  # amount that a stream transfers, without a time limit
+ATTEMPT = 60.0  # seconds until the interface is restarted
 
 
 class Datagram(unittest.TestCase):
-    """Two hosts with one InfiniBand port each."""
+    """Tests two hosts with one InfiniBand port each."""
 
     def setUp(self) -> None:
         self.near, self.far = rdma.ports()[:2]
@@ -29,10 +29,10 @@ class Datagram(unittest.TestCase):
         return rdma.run("ip", "netns", "exec", self.near_namespace, *words)
 
     def await_answer(self, address: str) -> None:
-        """IPoIB keeps only a few packets while it looks for a path: the first ones may be lost.
+        """Sends pings until one is answered: IPoIB queues few packets while it resolves a path and drops the others.
 
-        An interface of the kernel's own driver may receive nothing after it was down: mlx5_ib loses the arming before a
-        late event, which cxib does not (kernel_verbs/test_late_events.py). Then it has to go down once more.
+        With mlx5_ib an interface may receive nothing after it was down, because the driver loses the arming before a
+        late event (kernel_verbs/test_late_events.py). The interface is then taken down once more.
         """
         program = ["ip", "netns", "exec", self.near_namespace, "ping", "-n", "-c", 1, "-W", 2, address]
 
@@ -50,7 +50,7 @@ class Datagram(unittest.TestCase):
             await_ping(rdma.PATIENCE)
 
     def check_ping(self, count: int, *options: str | int) -> str:
-        """With a deadline: without one ping ignores replies that take much longer than those before."""
+        """Pings with a deadline: without one ping ignores a reply that takes much longer than those before."""
         text = self.near_run("ping", "-n", "-i", "0.02", "-w", 120, "-c", count, *options)
         self.assertTrue(ipoib.are_answered(text, count), text)
         return text
@@ -60,7 +60,7 @@ class Datagram(unittest.TestCase):
 
     def test_ping_of_many_packet_lengths(self) -> None:
         for size in (0, 1, 3, 700, 2016):
-            # The pattern is checked by ping: it reports bytes that differ.
+            # ping compares the pattern and reports bytes that differ.
             text = self.check_ping(5, "-s", size, "-p", "a5", "10.9.0.2")
             self.assertNotIn("wrong data byte", text)
 
@@ -99,14 +99,14 @@ class Datagram(unittest.TestCase):
 
 
 class Interface(unittest.TestCase):
-    """What IPoIB makes of the port."""
+    """Tests the attributes of the IPoIB interface of a port."""
 
     def test_broadcast_group_has_forwarding_entry(self) -> None:
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
             ipoib.await_carrier(port.interface)
         switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
-        # The subnet manager answers a port that joins before it sets the switch up.
+        # The subnet manager replies to the join before it configures the switch.
         rdma.until(lambda: re.search(r"(?m)^0xc000 ", rdma.ask("ibroute", "-M", switch)) is not None,
                    "the switch forwards the broadcast group")
 

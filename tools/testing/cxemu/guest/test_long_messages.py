@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Messages of 2 GiB, the longest that the architecture knows, in a guest that has no room for one: the memory of each
-side is one piece that appears again and again.
+"""Tests messages of 2 GiB, the maximum, in a guest with less memory: each side maps one piece of memory repeatedly.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -25,7 +24,7 @@ from pyverbs.wr import SGE, RecvWR, SendWR
 
 PIECE = 32 << 20  # bytes
 LONGEST = 1 << 31
-HALF = LONGEST // 2  # a data pointer reaches no farther than 2 GiB - 1
+HALF = LONGEST // 2  # an SGE has at most 2 GiB - 1
 PATIENCE = 600.0
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -36,7 +35,7 @@ READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 
 
 def map_repeatedly(piece: int, length: int) -> int:
-    """Maps the file PIECE over LENGTH bytes of addresses, again and again. Returns the first address."""
+    """Maps the file PIECE repeatedly over LENGTH bytes of addresses. Returns the first address."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
     begin = libc.mmap(None, length, 0, flags, -1, 0)
     for address in range(begin, begin + length, PIECE):
@@ -46,7 +45,7 @@ def map_repeatedly(piece: int, length: int) -> int:
 
 
 class Side:
-    """One connection on a port, with memory for the longest message and one piece more."""
+    """One connection on a port, with memory for the longest message and one more piece."""
 
     def __init__(self, port: rdma.Port) -> None:
         self.port = port
@@ -73,7 +72,7 @@ class Side:
         self.pair.to_rts(attributes)
 
     def pieces(self, excess: int = 0) -> list[SGE]:
-        """The longest message, and EXCESS bytes."""
+        """An SGE list for the longest message plus EXCESS bytes."""
         ends = [(0, HALF), (HALF, HALF)] + ([(LONGEST, excess)] if excess else [])
         return [SGE(self.begin + offset, length, self.memory.lkey) for offset, length in ends]
 
@@ -85,7 +84,7 @@ class Side:
         self.pair.post_send(request)
 
     def complete(self) -> "object":
-        """The next completion."""
+        """Waits for the next completion."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             count, found = self.completions.poll(1)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that lose, double, reorder, spoil and delay packets: RC and XRC lose nothing, UC and UD whole messages only.
+"""Tests links that lose, duplicate, reorder, corrupt and delay packets: RC and XRC lose nothing, UC and UD lose whole
+messages only.
 
-Needs a subnet manager and four devices, whose links are bad; those of the second pair are worse.
+Needs a subnet manager and four devices. The links of the second pair are worse than those of the first.
 """
 
 import os
@@ -14,7 +15,7 @@ from pyverbs import enums
 
 MESSAGES = int(os.environ.get("CXEMU_MESSAGES", "200"))
 SEED = int(os.environ.get("CXEMU_SEED", "1"))
-END = 0xFFFFFF  # number of the message that says that no other follows
+END = 0xFFFFFF  # number of the last message
 
 
 def counter(port: rdma.Port, name: str) -> int:
@@ -24,7 +25,7 @@ def counter(port: rdma.Port, name: str) -> int:
 
 
 class Transfer(unittest.TestCase):
-    """Messages of random length from the first device of a pair to the second."""
+    """Sends messages of random length from the first device of a pair to the second."""
 
     def setUp(self) -> None:
         self.random = random.Random(SEED)
@@ -76,7 +77,7 @@ class Transfer(unittest.TestCase):
         self.assertEqual(receiver.poll(), [], "more messages than were sent")
 
     def take(self, receiver: verbs.Side, messages: list[bytes], number: int, wait: bool = False) -> list:
-        """Takes what has arrived, which is message NUMBER and those behind it."""
+        """Receives the messages that have arrived: NUMBER and the following ones."""
         found = verbs.await_completions(receiver, 1) if wait else receiver.poll()
         for number, completion in enumerate(found, start=number):
             data = receiver.received(completion.wr_id, completion.byte_len)
@@ -86,8 +87,8 @@ class Transfer(unittest.TestCase):
         return found
 
     def check_memory(self, first: rdma.Port, second: rdma.Port) -> None:
-        """Writes and reads of random parts of the other side's memory, one after another."""
-        # Each lost response is a chance for all repetitions of a READ to be lost, too: there are not many in a message.
+        """Writes and reads random parts of the remote memory, one after another."""
+        # Each repetition of a READ may lose its response again, so a message has few packets.
         here, there = self.connect("rc", first, second, enums.IBV_MTU_4096)
         expected = bytearray(self.random.randbytes(verbs.BULK))
         there.memory.write(bytes(expected), len(expected), there.bulk)
@@ -109,7 +110,7 @@ class Transfer(unittest.TestCase):
         self.assertEqual(there.memory.read(verbs.BULK, there.bulk), bytes(expected))
 
     def check_atomics(self, first: rdma.Port, second: rdma.Port) -> None:
-        """Each addition happens once and finds what those before it have left."""
+        """Checks that each addition happens once and finds the sum of those before it."""
         here, there = self.connect("rc", first, second)
         there.memory.write(bytes(8), 8, there.bulk)
         for number in range(MESSAGES):
@@ -156,7 +157,7 @@ class Transfer(unittest.TestCase):
         self.lost += MESSAGES - len(arrived)
 
     def take_some(self, receiver: verbs.Side, messages: list[bytes]) -> list[int]:
-        """Takes what has arrived: complete messages, whichever they are."""
+        """Receives the messages that have arrived. Messages may be missing, but each must be complete."""
         numbers = []
         for completion in receiver.poll():
             number = completion.imm_data

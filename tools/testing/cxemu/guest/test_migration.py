@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Automatic path migration: a connection goes on through the second port when the cable of the first is pulled.
+"""Tests automatic path migration: a connection continues through the second port when the cable of the first is pulled.
 
-Needs a subnet manager and two devices with two ports each, on one switch. The subnet manager is on the first device.
+Needs a subnet manager and two devices with two ports each, on one switch. The subnet manager uses the first device.
 """
 
 import signal
@@ -55,7 +55,7 @@ class Side:
         self.pair.modify(attributes, enums.IBV_QP_ALT_PATH | enums.IBV_QP_PATH_MIG_STATE)
 
     def state(self) -> tuple[int, int]:
-        """State of the migration, and the port of the path in use."""
+        """Migration state, and the port of the current path."""
         attributes, _ = self.pair.query(enums.IBV_QP_PATH_MIG_STATE | enums.IBV_QP_PORT)
         return attributes.path_mig_state, attributes.port_num
 
@@ -70,8 +70,8 @@ class Side:
         raise AssertionError("no completion")
 
     def await_event(self, wanted: int) -> None:
-        """Passes over the events before it, such as those of the port."""
-        signal.alarm(int(rdma.PATIENCE))  # ends a test that has failed anyway
+        """Waits for an event; ignores others, such as those of the port."""
+        signal.alarm(int(rdma.PATIENCE))  # ends only a test that has already failed
         while True:
             event = self.context.get_async_event()
             event.ack()

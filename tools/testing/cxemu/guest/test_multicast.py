@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Multicast by the test program of librdmacm: joined through the subnet administration, forwarded by the switch.
+"""Tests multicast with the test program of librdmacm: it joins through the subnet administrator, and the switch
+forwards.
 
 Needs a subnet manager and three devices on one switch.
 """
@@ -13,7 +14,7 @@ import rdma
 
 
 class MulticastKey(unittest.TestCase):
-    """mckey, the test program of librdmacm: one sender, three receivers."""
+    """Runs mckey with one sender and three receivers."""
 
     def test_three_receivers_get_messages(self) -> None:
         addresses = []
@@ -42,7 +43,8 @@ class MulticastKey(unittest.TestCase):
 
     @staticmethod
     def forwarded(group: str) -> int:
-        """To how many ports. The subnet manager answers a port that joins before it sets the switch up."""
+        """Number of ports to which the switch forwards. The subnet manager replies to a join before it configures the
+        switch."""
         switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
         row = re.search(rf"(?mi)^0x{group}((?: +x| )*)", rdma.ask("ibroute", "-M", switch))
         return row[1].count("x") if row else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asynchronous events of QPs, CQs and SRQs.
+"""Tests asynchronous events of QPs, CQs and SRQs.
 
 Needs a subnet manager and two devices on one switch.
 """
@@ -15,11 +15,11 @@ from pyverbs.cq import CQ
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
-RECEIVES = 4  # requests in a shared receive queue
+RECEIVES = 4  # receive WRs of an SRQ
 
 
 class SharedReceiver(verbs.Side):
-    """A side whose queue pair takes its receive requests from a shared queue."""
+    """A side whose QP receives from an SRQ."""
 
     def __init__(self, port: rdma.Port) -> None:
         super().__init__(port, "rc")
@@ -59,8 +59,8 @@ class ObjectEventTest(unittest.TestCase):
         verbs.await_completions(there, 1)
 
     def assert_told(self, side: verbs.Side, wanted: int) -> None:
-        """Events of ports may arrive first."""
-        signal.alarm(int(rdma.PATIENCE))  # ends a test that has failed anyway
+        """Waits for an event; events of ports may arrive first."""
+        signal.alarm(int(rdma.PATIENCE))  # ends only a test that has already failed
         received = None
         while received != wanted:
             event = side.context.get_async_event()
@@ -120,7 +120,7 @@ class ObjectEvents(ObjectEventTest):
 
 
 class Overrun(ObjectEventTest):
-    """A completion queue that is too small, which is a violation of the rules that the strict checker reports."""
+    """Overflows a CQ, a rule violation that the strict checker reports."""
 
     def test_cq_overrun_raises_cq_error_and_qp_fatal(self) -> None:
         here, there = self.make_sides()
@@ -131,7 +131,7 @@ class Overrun(ObjectEventTest):
         self.addCleanup(small.close)
         self.addCleanup(here.pair.close)
         self.join(here, there)
-        for _ in range(small.cqe + 2):  # one entry is for the driver
+        for _ in range(small.cqe + 2):  # the driver keeps one entry
             request = here.request(enums.IBV_WR_RDMA_WRITE, 0, 8)
             request.set_wr_rdma(there.memory.rkey, there.memory.buf)
             here.post(request, there)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two partitions: MADs carry the P_Key that their sender asks for, and so do the responses.
+"""Tests two partitions: a MAD carries the P_Key that its sender selects, and so does the response.
 
-Needs two devices on one switch. OpenSM is started anew with a second partition, of which all ports are members.
+Needs two devices on one switch. The test restarts OpenSM with a second partition of all ports.
 """
 
 import itertools
@@ -69,11 +69,11 @@ class Partitions(unittest.TestCase):
         try:
             status, _, _ = self.agent().get(self.far.lid, CLASS_PORT_INFO, free, retries=1)
         except OSError:
-            return  # the driver does not even take it
+            return  # the driver refuses to send it
         self.assertNotEqual(status, 0)
 
     def test_connection_in_second_partition_established(self) -> None:
-        """The datagrams of the connection manager have the P_Key of the connection."""
+        """The MADs of the connection manager use the P_Key of the connection."""
         rdma.run("modprobe", "-a", "ib_ipoib", "rdma_ucm")
         interfaces = []
         for port in (self.near, self.far):
@@ -85,7 +85,8 @@ class Partitions(unittest.TestCase):
         self.connect(*interfaces)
 
     def connect(self, near: str, far: str) -> None:
-        """The far end has a namespace, so that the kernel does not take the two addresses for one machine's."""
+        """Connects two addresses. The remote end has its own namespace, so that the kernel treats the addresses as two
+        hosts."""
         rdma.run("ip", "netns", "add", "second")
         self.addCleanup(rdma.run, "ip", "netns", "delete", "second")
         rdma.run("ip", "link", "set", far, "netns", "second")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every byte of a transfer, over sizes and alignments: what arrives is what was sent, and nothing beside it changes.
+"""Tests every byte of a transfer over sizes and alignments: the data arrive, and no byte around them changes.
 
-Needs a subnet manager and two devices on one switch. CXEMU_MATRIX=whole combines more of them.
+Needs a subnet manager and two devices on one switch. CXEMU_MATRIX=whole combines more sizes and alignments.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from pyverbs.srq import SRQ
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
-GUARD = 64  # bytes that are looked at on both sides
+GUARD = 64  # bytes checked before and after the data
 MARGIN = 256  # room for alignment and guards
 LARGEST = 8 << 20
 ROOM = LARGEST + 2 * MARGIN
@@ -34,14 +34,14 @@ ACCESS = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE | enums.I
 SIZES = (1, 3, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 65537, (1 << 20) + 1, LARGEST)
 MORE_SIZES = (2, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 127, 128, 129, 511, 513, 2047, 2048, 2049, 8191, 8193, 65535, 65536)
 DEPTH = 32  # work requests in a queue
-PIECES = 4  # of a request
+PIECES = 4  # SGEs of a WR
 INLINE = 128  # bytes
 ALIGNMENTS = ((0, 0), (1, 0), (0, 3), (63, 65))
 MORE_ALIGNMENTS = tuple(itertools.product((0, 1, 2, 3, 7, 63), (0, 1, 2, 3, 7, 65)))
 
 
 class Side:
-    """One queue pair with everything that it needs, on one port."""
+    """One QP on one port, with all its objects."""
 
     def __init__(self, port: rdma.Port, service: int) -> None:
         self.port = port
@@ -67,14 +67,14 @@ class Side:
         attributes.path_mtu = mtu
         attributes.qp_access_flags = ACCESS if self.service != enums.IBV_QPT_UC else (
             enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE)
-        attributes.rq_psn = attributes.sq_psn = 0xFFFFF0  # wraps around soon
+        attributes.rq_psn = attributes.sq_psn = 0xFFFFF0  # wraps around early
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 4
         attributes.min_rnr_timer, attributes.timeout, attributes.retry_cnt, attributes.rnr_retry = 12, 18, 7, 7
         attributes.ah_attr = AHAttr(port_num=self.port.number, is_global=0, dlid=other.port.lid)
         self.pair.to_rts(attributes)
 
     def pieces(self, *ranges: tuple[int, int]) -> list[SGE]:
-        """Scatter list of (offset, length) in the memory."""
+        """An SGE list of (offset, length) in the memory."""
         return [SGE(self.memory.buf + offset, length, self.memory.lkey) for offset, length in ranges]
 
     def receive(self, *ranges: tuple[int, int]) -> None:
@@ -82,14 +82,14 @@ class Side:
         self.receives().post_recv(RecvWR(num_sge=len(pieces), sg=pieces))
 
     def receives(self) -> QP | SRQ:
-        """Where receives are posted."""
+        """The queue to which receives are posted."""
         return self.pair
 
     def post(self, request: SendWR) -> None:
         self.pair.post_send(request)
 
     def complete(self) -> "object":
-        """The next completion, which has to be a success."""
+        """Waits for the next completion, which must be a success."""
         deadline = time.monotonic() + rdma.PATIENCE
         while time.monotonic() < deadline:
             count, found = self.completions.poll(1)
@@ -101,7 +101,7 @@ class Side:
 
 
 class XrcSource(Side):
-    """The initiator of an XRC connection. It can only send."""
+    """The initiator of an XRC connection, which can only send."""
 
     def make_pair(self) -> QP:
         capabilities = QPCap(max_send_wr=DEPTH, max_recv_wr=0, max_send_sge=PIECES, max_recv_sge=0, max_inline_data=INLINE)
@@ -117,7 +117,7 @@ class XrcSource(Side):
 
 
 class XrcTarget(Side):
-    """The target of an XRC connection, which receives into a queue of its XRC domain."""
+    """The target of an XRC connection, which receives into an SRQ of its XRC domain."""
 
     def make_pair(self) -> QP:
         self.file, self.xrc_domain, self.queue = verbs.make_xrc_queue(self.context, self.domain, self.completions, DEPTH, PIECES)
@@ -153,13 +153,13 @@ class Patterns(unittest.TestCase):
             side.close()
 
     def combinations(self) -> Iterator[tuple[int, int, int]]:
-        """Sizes, and where the data begin in the memory of source and target."""
+        """Yields sizes, and offsets of the data in source and target memory."""
         for size in SIZES + (MORE_SIZES if WHOLE else ()):
             for at_source, at_target in MORE_ALIGNMENTS if WHOLE and size < 1 << 20 else ALIGNMENTS:
                 yield size, MARGIN // 2 + at_source, MARGIN // 2 + at_target
 
     def fill(self, side: Side, offset: int, size: int) -> bytes:
-        """Fresh data in the memory of a side."""
+        """Fills the memory of a side with new random data."""
         start = self.random.randrange(LARGEST - size + 1)
         data = self.content[start:start + size]
         side.memory.write(data, size, offset)
@@ -185,7 +185,7 @@ class Patterns(unittest.TestCase):
 
 
 class OfBothConnections(Patterns):
-    """What reliable and unreliable connections can do."""
+    """Tests of operations that both RC and UC have."""
 
     def test_send(self) -> None:
         for size, at_source, at_target in self.combinations():
@@ -202,7 +202,7 @@ class OfBothConnections(Patterns):
         for size, at_source, at_target in self.combinations():
             data = self.fill(self.source, at_source, size)
             self.blank(self.target, at_target, size)
-            self.target.receive((0, 1))  # for the immediate data only
+            self.target.receive((0, 1))  # for immediate data only
             request = self.remote(enums.IBV_WR_RDMA_WRITE_WITH_IMM, size, at_source, at_target)
             self.source.post(request)
             self.source.complete()
@@ -259,7 +259,7 @@ class ReliableConnection(OfBothConnections):
             self.assertEqual(int.from_bytes(self.target.memory.read(8, MARGIN), "little"), value)
 
     def atomic(self, opcode: int, first: int, second: int) -> int:
-        """What the operation returns."""
+        """Runs an atomic operation; returns its result."""
         self.blank(self.source, MARGIN, 8)
         request = SendWR(num_sge=1, sg=self.source.pieces((MARGIN, 8)), opcode=opcode, send_flags=enums.IBV_SEND_SIGNALED)
         request.set_wr_atomic(self.target.memory.rkey, self.target.memory.buf + MARGIN, first, second)
@@ -283,7 +283,7 @@ class UnreliableConnection(OfBothConnections):
     SERVICE = enums.IBV_QPT_UC
 
 
-del OfBothConnections  # unittest would run it by itself
+del OfBothConnections  # unittest would run the base class
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

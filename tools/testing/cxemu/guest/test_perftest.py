@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perftest over every service: each program has to transfer everything at every size. Figures are shown, never judged.
+"""Tests that perftest transfers everything with each program, service and size. Figures are printed only.
 
-Needs a subnet manager and two devices on one switch. CXEMU_MATRIX=whole runs the whole matrix instead of a choice.
+Needs a subnet manager and two devices on one switch. CXEMU_MATRIX=whole runs all combinations instead of a selection.
 """
 
 import dataclasses
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import rdma
 
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
-ROUNDS = 10  # a multiple of what -l puts into one list
-LARGEST = 23  # log2 of bytes; -a goes up to it
+ROUNDS = 10  # a multiple of the list length of -l
+LARGEST = 23  # log2 of bytes; the limit of -a
 LARGEST_DATAGRAM = 12
 PATIENCE = 600.0
 
@@ -24,7 +24,7 @@ OPERATIONS = {"RC": ("send", "write", "read", "atomic"), "XRC": ("send", "write"
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One pair of programs."""
+    """One run of a perftest server and its client."""
 
     operation: str
     measure: str  # bw or lat
@@ -38,7 +38,7 @@ class Run:
 
     @property
     def sizes(self) -> list[int]:
-        """Of which the program has to report, in bytes."""
+        """The sizes in bytes that the program must report."""
         if self.operation == "atomic":
             return [8]
         if "-s" in self.options:
@@ -47,12 +47,12 @@ class Run:
 
 
 def has_events(operation: str) -> bool:
-    """Whether the program takes -e. Those of writes look at memory."""
+    """Whether the program has the option -e. Programs that write poll memory instead."""
     return operation != "write"
 
 
 def sizes_for(operation: str, service: str) -> list[tuple[str | int, ...]]:
-    """Choices of sizes: one byte, and all powers of two. Datagrams have one packet; operands of atomics have 8 bytes."""
+    """Size options: one byte, and all powers of two. A datagram has one packet; an atomic operand has 8 bytes."""
     if operation == "atomic":
         return [()]
     if service == "UD":
@@ -75,7 +75,7 @@ def whole_matrix() -> Iterator[Run]:
             yield Run("atomic", "bw", service, ("-A", kind))
     for service in ("RC", "UC", "UD"):
         yield Run("send", "bw", service, ("-s", 1024, "--use-srq", "-q", 4))
-        # With UC and UD perftest posts 100 receives or more for each size: fewer rounds fill the queue in the end.
+        # With UC and UD perftest posts at least 100 receives for each size, so fewer rounds would fill the queue.
         yield Run("send", "bw", service, ("-a", "--use-srq"), rounds=128)
     for service in ("RC", "UC"):
         for mtu in (256, 512, 1024, 2048):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pingpong programs of rdma-core over connected services; those that can check the data they get.
+"""Tests the pingpong programs of rdma-core over connected services, with a check of the data where the program has one.
 
 Needs a subnet manager and two devices on one switch.
 """

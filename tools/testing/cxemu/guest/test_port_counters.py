@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Port counters of two HCAs with two ports each. Needs a subnet manager."""
+"""Tests port counters of two HCAs with two ports each. Needs a subnet manager."""
 
 import re
 import unittest
@@ -39,7 +39,7 @@ class PortCounters(unittest.TestCase):
                 with self.subTest(port=port, direction=direction):
                     packets = changes[f"port_{direction}_packets"]
                     if port.number == 1:
-                        # Of the subnet manager.
+                        # These packets are MADs of the subnet manager.
                         self.assertLess(packets, MESSAGES // 2)
                         continue
                     self.assertGreaterEqual(packets, MESSAGES)
@@ -48,7 +48,7 @@ class PortCounters(unittest.TestCase):
                     self.assertGreaterEqual(changes[f"port_{direction}_data"] * BYTES_PER_UNIT, MESSAGES * SIZE)
 
     def test_agents_respond_as_sysfs(self) -> None:
-        """Each port is asked from the first one."""
+        """The first port queries each port."""
         for port in self.ports:
             before = counters(port)
             text = rdma.ask("perfquery", "-x", port.lid, port.number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One device with two ports, each with a cable of its own to the switch. Needs a subnet manager."""
+"""Tests a device with two ports, each with its own cable to the switch. Needs a subnet manager."""
 
 import unittest
 
@@ -7,7 +7,7 @@ import rdma
 
 
 class TwoPorts(unittest.TestCase):
-    """The only device of the guest."""
+    """Tests the only device of the guest."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""iSER with protection information: the kernel's own initiator and target let the device sign and check blocks.
+"""Tests iSER with protection information: the kernel's initiator and target let the device sign and check blocks.
 
-The target's RAM disk keeps T10-DIF of type 1 and verifies it in software. The block layer of the initiator has guards
-that are checksums of the Internet protocol, which the device changes into CRCs on the way.
+The target's RAM disk stores T10-DIF type 1 and verifies it in software. The initiator's block layer uses IP checksums
+as guards, and the device converts them to CRCs.
 """
 
 import pathlib
@@ -40,14 +40,14 @@ def make_target() -> None:
 
 
 def log_in() -> pathlib.Path:
-    """The result is the directory of the disk in sysfs."""
+    """Logs in and returns the directory of the disk in sysfs."""
     rdma.run("modprobe", "sd_mod")
     rdma.run("modprobe", "ib_iser", "pi_enable=1")
     pathlib.Path("/etc/iscsi/initiatorname.iscsi").write_text("InitiatorName=iqn.2026-01.com.lab:initiator\n")
     rdma.run("iscsid")
     node = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", "iser")
     rdma.run(*node, "-o", "new")
-    # With the debug kernel, the initiator's memory keys alone take longer than the 15 s that an attempt has by itself.
+    # With the debug kernel, the initiator's mkeys alone take longer than the default 15 s of an attempt.
     rdma.run(*node, "-o", "update", "-n", "node.conn[0].timeo.login_timeout", "-v", int(rdma.PATIENCE))
     rdma.run(*node, "--login")
     rdma.until(lambda: any(BLOCKS.glob("sd*/integrity/format")), "the disk is there")
@@ -79,7 +79,8 @@ class Protection(unittest.TestCase):
         self.assertEqual(modes, ["dix1"])
 
     def test_signatures_of_device_and_kernel_agree(self) -> None:
-        """Without those of the kernel, the initiator's device adds them to what is sent and takes them out again."""
+        """If the kernel has no protection information, the initiator's device inserts it in writes and strips it from
+        reads."""
         source, copy = pathlib.Path("/tmp/written"), pathlib.Path("/tmp/read")  # noqa: S108
         generator = random.Random(2)  # noqa: S311
         for block in (4096, 65536, 1 << 20):

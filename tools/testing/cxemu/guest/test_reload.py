@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The driver goes and comes back, again and again; the kernel log is judged by the lab."""
+"""Unloads and loads the driver repeatedly. The lab checks the kernel log."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ RELOADS = int(os.environ.get("CXEMU_RELOADS", "3"))
 
 
 class Reload(unittest.TestCase):
-    """mlx5_core and mlx5_ib."""
+    """Reloads mlx5_core and mlx5_ib."""
 
     def setUp(self) -> None:
         self.devices = rdma.devices()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Signatures that the device makes and checks, against the checksums of the kernel (AF_ALG), over random data.
+"""Tests the signatures that the device generates and checks against the kernel's checksums (AF_ALG), over random data.
 
-The second device has memory with signatures behind a key; the first one writes and reads the plain data.
+The second device has a signature mkey for memory with signatures. The first device writes and reads the plain data.
 """
 
 import dataclasses
@@ -42,12 +42,12 @@ BLOCK_SIZES = {
     4160: dve.MLX5DV_BLOCK_SIZE_4160,
 }
 APPLICATION_TAG = 0xABCD
-REFERENCE_TAG = 0xFFFFFFFE  # passes zero
+REFERENCE_TAG = 0xFFFFFFFE  # increments past zero
 REVERSED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 
 def kernel_hash(name: str, data: bytes, key: int | None = None) -> bytes:
-    """What the kernel computes. KEY is what a CRC-32 starts with."""
+    """A checksum that the kernel computes. KEY is the initial value of a CRC-32."""
     with socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET) as algorithm:
         algorithm.bind(("hash", name))
         if key is not None:
@@ -63,12 +63,12 @@ def t10_crc(data: bytes) -> bytes:
 
 
 def t10_crc_from_ones(data: bytes) -> bytes:
-    """A CRC that starts with ones is that of other data that starts with zero."""
+    """T10 CRC with initial ones: equals the CRC of modified data with initial zero."""
     return t10_crc(bytes([data[0] ^ 0xFF, data[1] ^ 0xFF]) + data[2:])
 
 
 def ip_checksum(data: bytes) -> bytes:
-    """The kernel has no hash for it. RFC 1071."""
+    """IP checksum (RFC 1071), for which the kernel has no hash."""
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
@@ -76,7 +76,7 @@ def ip_checksum(data: bytes) -> bytes:
 
 
 def crc32(data: bytes, seed: int = 0xFFFFFFFF) -> bytes:
-    """The kernel's CRC32 starts with the least significant bit."""
+    """CRC32 of the kernel, which processes the least significant bit first."""
     mirrored = kernel_hash("crc32", data.translate(REVERSED), seed)
     return bytes(byte ^ 0xFF for byte in mirrored.translate(REVERSED))
 
@@ -98,20 +98,20 @@ def crc64(data: bytes) -> bytes:
 
 
 def crc64_from_zero(data: bytes) -> bytes:
-    """That of the kernel starts with ones."""
+    """CRC64 with initial zero; the kernel's starts with ones."""
     return crc64(bytes(byte ^ 0xFF for byte in data[:8]) + data[8:])
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of signature, and the checksum that it has to contain."""
+    """A kind of signature with its expected checksum."""
 
     checksum: Callable[[bytes], bytes]
     crc: tuple[int, int] | None = None  # type and seed
     dif: tuple[int, int] | None = None  # type and seed of the guard
 
     def domain(self, block_size: int, flags: int = 0) -> tuple[Mlx5SigBlockDomain, Mlx5SigCrc | Mlx5SigT10Dif]:
-        """The second part is what the first one points to: pyverbs doesn't keep it."""
+        """The signature domain, and the object that it points to: pyverbs keeps no reference to that object."""
         size = BLOCK_SIZES[block_size]
         if self.crc:
             crc = Mlx5SigCrc(crc_type=self.crc[0], seed=self.crc[1])
@@ -145,7 +145,7 @@ KINDS = {
 
 
 class Side:
-    """A device with memory, a key with signatures, and one end of a connection."""
+    """A device with memory, a signature mkey and one end of a connection."""
 
     def __init__(self, device: str) -> None:
         self.lid = rdma.Port(device).lid
@@ -175,7 +175,7 @@ class Side:
         return Mlx5QP(self.context, attributes, more)
 
     def close(self) -> None:
-        """In the order in which one refers to the other."""
+        """Destroys each object before those that it refers to."""
         for resource in (self.queue_pair, self.key, self.memory, self.completions, self.domain, self.context):
             resource.close()
 
@@ -203,7 +203,7 @@ class Side:
         raise AssertionError("the request doesn't end")
 
     def configure(self, length: int, **domains: tuple) -> None:
-        """Lets the key stand for the first LENGTH bytes of the memory, with signatures there, on the wire, or both."""
+        """Lets the mkey describe the first LENGTH bytes of memory, with signatures in memory, on the wire, or both."""
         queue_pair = self.queue_pair
         queue_pair.wr_start()
         queue_pair.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
@@ -227,7 +227,7 @@ class Side:
         self.complete()
 
     def error_of_key(self) -> tuple[int, int]:
-        """Kind and place of the error that has been reported."""
+        """Type and offset of the reported error."""
         if self.completions.poll(1)[0] != 0:
             raise AssertionError("a signature error ends no work request")
         error = self.key.mkey_check()
@@ -250,7 +250,7 @@ class Signatures(unittest.TestCase):
         self.random = random.Random(1)  # noqa: S311
 
     def write_blocks(self, kind: Kind, block_size: int, count: int) -> bytes:
-        """The device adds signatures to what the peer writes. The result is what memory has to hold."""
+        """Lets the device add signatures to data that the peer writes. Returns the expected content of the memory."""
         blocks = [self.random.randbytes(block_size) for _ in range(count)]
         expected = b"".join(block + kind.sign(index, block) for index, block in enumerate(blocks))
         self.signed.configure(len(expected), mem=kind.domain(block_size))
@@ -315,11 +315,11 @@ class Signatures(unittest.TestCase):
                 )
 
     def test_memory_signatures_converted_to_wire_signatures(self) -> None:
-        """Both have signatures: of the same kind, or of another one."""
+        """Memory and wire both have signatures, of the same kind or of two kinds."""
         for name, kind in KINDS.items():
             for other in (kind, KINDS["CRC-32C"], KINDS["T10-DIF, checksum"]):
                 if kind != other and kind.crc and other.crc and kind.crc[0] == other.crc[0]:
-                    continue  # the library has a CRC of the same type copied, whatever it starts with
+                    continue  # rdma-core lets the device copy a CRC of the same type, whatever its initial value
                 with self.subTest(memory=name, wire=other.checksum.__name__):
                     data, signed = self.blocks(kind, 512)
                     on_wire = b"".join(
@@ -335,7 +335,7 @@ class Signatures(unittest.TestCase):
                     self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
 
     def test_escaped_blocks_not_checked(self) -> None:
-        """Of the application tag alone, or of both tags, as the description of the key wants it."""
+        """The signature attributes decide whether the application tag alone, or both tags, escape a block."""
         kind = KINDS["T10-DIF, CRC"]
         right, wrong = dve.MLX5DV_MKEY_NO_ERR, dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD
         cases = {

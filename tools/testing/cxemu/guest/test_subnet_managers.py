@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What two subnet managers make of the same fabric: the emulator's own, in its switch, and OpenSM in this guest.
+"""Compares how two subnet managers configure the same fabric: the emulator's, in its switch, and OpenSM in this guest.
 
-Needs three devices on one switch with the emulator's manager (tools/lab/run --sm). OpenSM is started beside it and becomes
-the master: its port GUID is lower, the priorities are equal. What both have set up is read by the same tools and compared.
+Needs three devices on one switch with the emulator's subnet manager (tools/lab/run --sm). OpenSM then starts and
+becomes the master, because the priorities are equal and its port GUID is lower. The same tools read both
+configurations.
 """
 
 import itertools
@@ -11,7 +12,7 @@ import unittest
 
 import rdma
 
-# The managers are at different ports, and how often something happened is not theirs.
+# The managers use different ports, and the counters depend on the run.
 DIFFERENT = ("SMLid", "Lid", "LocalPort", "MkeyViolations", "PkeyViolations", "QkeyViolations")
 IS_SM = 0x2
 BROADCAST = "ff12:401b:ffff::ffff:ffff"
@@ -34,7 +35,7 @@ def switch_lid() -> int:
 
 
 def port_settings() -> Facts:
-    """PortInfo of every port that has a link, and of port 0 of the switch."""
+    """PortInfo of each port with a link, and of the switch's port 0."""
     lid = switch_lid()
     asked = {f"host {number}": (port.lid, port.number) for number, port in enumerate(rdma.ports())}
     asked |= {f"switch {number}": (lid, number) for number in range(len(rdma.ports()) + 1)}
@@ -49,7 +50,7 @@ def port_settings() -> Facts:
 
 
 def routes() -> Facts:
-    """The switch's output port for every host."""
+    """The switch's output port for each host."""
     table = rdma.ask("ibroute", switch_lid())
     return {port.guid: str(rdma.number(table, rf"^0x{port.lid:04x} (\d+) ")) for port in rdma.ports()}
 
@@ -72,7 +73,7 @@ def broadcast_group() -> Facts:
 
 def members() -> set[str]:
     """Port GIDs in the broadcast group of IPoIB."""
-    text = rdma.saquery("--smkey", 1, "-m")  # members are for trusted requests only
+    text = rdma.saquery("--smkey", 1, "-m")  # members are reported for trusted requests only
     return {member for group, member in re.findall(r"MGID\.+(\S+)\n.*Mlid\.+\S+\n.*PortGid\.+(\S+)", text)
             if group == BROADCAST}
 
@@ -86,7 +87,7 @@ class Managers(unittest.TestCase):
         self.assertEqual(differing, {})
 
     def master(self) -> str:
-        """Port GUID of the master; empty while there is none."""
+        """Port GUID of the master; empty if there is none."""
         if not rdma.succeeds("sminfo"):
             return ""
         found = re.search(r"sm guid 0x([0-9a-f]+),.*SMINFO_MASTER", rdma.run("sminfo"))
@@ -97,7 +98,7 @@ class Managers(unittest.TestCase):
             rdma.succeeds("saquery", "-c")
 
     def check_subnet(self) -> Facts:
-        """What has to be so under any manager. Returns what has to be the same under both."""
+        """Checks what every manager must configure. Returns what must be equal under both."""
         lids = [port.lid for port in rdma.ports()] + [switch_lid()]
         self.assertNotIn(0, lids)
         self.assertEqual(len(lids), len(set(lids)), lids)
@@ -122,7 +123,7 @@ class Managers(unittest.TestCase):
         rdma.until(lambda: not members(), "no interface is a member")
 
     def test_both_make_equal_subnet_and_agree_on_master(self) -> None:
-        rdma.succeeds("ibqueryerrors", "-k", "-K")  # links went down and up when the guest reset its devices
+        rdma.succeeds("ibqueryerrors", "-k", "-K")  # links went down when firmware in the guest reset its devices
         embedded = self.master()
         self.assertNotIn(embedded, {port.guid for port in rdma.ports()})
         ours = self.check_subnet()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two virtual machines on one switch: traffic over nothing but the emulated fabric.
+"""Tests two virtual machines on one switch, with traffic over the emulated fabric only.
 
-Runs in both guests at the same time; the first one serves. They meet over IP over InfiniBand.
+Runs in both guests at the same time; the first one is the server. They synchronize over IPoIB.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class TwoGuests(unittest.TestCase):
 
     @staticmethod
     def call(*program: str | int) -> str:
-        """Runs a client of the other guest, again and again until the server is there."""
+        """Runs a client for the other guest repeatedly until the server is ready."""
         outputs: list[str] = []
 
         def attempt() -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Completion vectors report events whatever processors are online.
+"""Tests that completion vectors report events whatever processors are online.
 
-A receive request that is flushed is enough of a completion: one device without a subnet manager will do.
+A flushed receive WR makes a completion, so one device without a subnet manager is sufficient.
 """
 
 import contextlib

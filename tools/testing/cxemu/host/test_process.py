@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of cxemu as a process: its sockets, signals, files and exit status.
+"""Tests cxemu as a process: its sockets, signals, files and exit status.
 
 usage: test_process.py CXEMU [ARGUMENT of unittest]…
 """
@@ -27,11 +27,11 @@ import vfio_user  # noqa: E402
 PROGRAM = ""
 PATIENCE = 300  # seconds until something counts as hung
 
-LINK_TYPE_ERF = 197  # its records name InfiniBand
+LINK_TYPE_ERF = 197  # its records have an InfiniBand type
 
 
 class Machine(vfio_user.Connection):
-    """A virtual machine that is connected to an adapter."""
+    """A virtual machine connected to an adapter."""
 
     def __init__(self, path: pathlib.Path) -> None:
         super().__init__(path, PATIENCE)
@@ -40,7 +40,7 @@ class Machine(vfio_user.Connection):
         os.close(self.map_memory(1 << 20))
 
     def vanish(self) -> None:
-        """Goes in the middle of a message."""
+        """Closes the connection in the middle of a message."""
         self.socket.send(vfio_user.message(vfio_user.DMA_MAP, bytes(32))[:20])
         self.close()
 
@@ -53,7 +53,7 @@ class ProcessTest(unittest.TestCase):
         self.output = self.directory / "output"
 
     def wait_for(self, what: str, condition: Any) -> Any:
-        """Asks until the answer is true, and returns it."""
+        """Waits until the condition is true; returns its value."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             result = condition()
@@ -64,14 +64,14 @@ class ProcessTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def started(self, *arguments: str, hcas: int = 1) -> Iterator[subprocess.Popen[bytes]]:
-        """Runs cxemu with adapters at hca0, hca1, …; ends it and expects success."""
+        """Runs cxemu with adapters at hca0, hca1, …; ends it and expects status 0."""
         sockets = [self.directory / f"hca{number}" for number in range(hcas)]
         options = [option for path in sockets for option in ("--hca", str(path))]
         said_before = self.output.stat().st_size if self.output.exists() else 0
         with self.output.open("ab") as output:
             process = subprocess.Popen([PROGRAM, *options, *arguments], stderr=output)  # pylint: disable=consider-using-with
         try:
-            # That the files exist says nothing: they may be those of an earlier process.
+            # The socket files may be those of an earlier process, so the log decides.
             self.wait_for("the sockets", lambda: self.listens_on(sockets, said_before) or process.poll() is not None)
             self.assertIsNone(process.poll(), self.output.read_text())
             yield process
@@ -92,7 +92,7 @@ class ProcessTest(unittest.TestCase):
         return machine
 
     def ask(self, line: str) -> Any:
-        """A command by the control socket."""
+        """Sends a command through the control socket; returns the reply."""
         with socket.socket(socket.AF_UNIX) as control:
             control.settimeout(PATIENCE)
             control.connect(str(self.directory / "control"))

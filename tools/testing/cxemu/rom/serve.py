@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in the guest: serves iPXE the scripts that it executes next, over IPoIB, and says how far it has come.
+"""Runs in the guest: serves iPXE its scripts over IPoIB and checks how far it comes.
 
-iPXE asks for "opened" when its port is open, is pinged meanwhile, asks for "large", a script behind comments of 64 KiB,
-closes the port, opens it again, and asks for "reopened".
+iPXE requests "opened" when its port is open and answers pings. Then it requests "large", a script after 64 KiB of
+comments, closes the port, opens it again, and requests "reopened".
 
-A script that sends before iflinkwait has seen the broadcast group joined makes iPXE ring the doorbell of a QP that is in
-reset, with a destination LID of 0: a port that is still active lets ipoib_transmit() through. The QP stops with an error
-then, until the port is closed.
+A script must not send before iflinkwait has seen the port join the broadcast group. Otherwise, if the port is still
+active, ipoib_transmit() rings the doorbell of a QP in reset with destination LID 0, and the QP stays in error until the
+port is closed.
 """
 
 import http.server
@@ -18,7 +18,7 @@ import threading
 ADDRESS, PEER, PORT = "10.77.0.1", "10.77.0.2", 8000
 PATIENCE = 1000  # seconds until iPXE counts as hung
 SERVER = f"http://{ADDRESS}:{PORT}"
-LARGE = 64 * 1024  # bytes, in lines: iPXE copies each of them to its stack
+LARGE = 64 * 1024  # bytes in lines, because iPXE copies each line to its stack
 COMMENT = f"# {'x' * 61}\n"
 
 AFTER_OPENED = f"""#!ipxe

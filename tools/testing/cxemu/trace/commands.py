@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Commands in the log of mlx5_core: what it sent to a card and what the card answered.
+"""Reads commands from a log of mlx5_core: what it sent to a card and what the card returned.
 
-The driver dumps each queue entry and the mailboxes behind it twice, before the doorbell and after the completion. Where it
-did not dump a mailbox, or not all of a long chain, this tells so.
+The driver dumps each queue entry with its mailboxes twice, before the doorbell and after the completion. The result
+says which mailboxes the driver did not dump.
 """
 
 import re
@@ -45,7 +45,7 @@ class Dump:
         return bytes(self.content[:ENTRY])
 
     def chain(self, pointer: int) -> list[Mailbox]:
-        """The mailboxes that were dumped; pointer: where the entry has the address of the first."""
+        """The dumped mailboxes. pointer: offset of the first mailbox's address in the entry."""
         found, address = [], number(self.entry, pointer, 8) & ~0x1FF
         for begin in range(ENTRY, len(self.content) - MAILBOX + 1, MAILBOX):
             found.append(Mailbox(address, bytes(self.content[begin:begin + MAILBOX])))
@@ -90,7 +90,7 @@ class Command:
 
     @property
     def output(self) -> bytes:
-        """As far as it was dumped."""
+        """The output as far as it was dumped."""
         data = self.after.entry[0x20:0x30] + b"".join(mailbox.content[:DATA] for mailbox in self.output_mailboxes)
         return data[:self.output_length]
 
@@ -103,7 +103,7 @@ class Trace:
 
 
 def read(text: str) -> Trace:
-    """Raises ValueError where the text is no such log."""
+    """Raises ValueError if the text is not such a log."""
     firmware, queue = FIRMWARE.search(text), QUEUE.search(text)
     if not firmware or not queue:
         raise ValueError("no log of mlx5_core with commands: firmware version or command queue is missing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Outputs of commands by field name, as the hardware tables have them."""
+"""Reads outputs of commands by field name, according to the hardware tables."""
 
 import json
 from pathlib import Path
@@ -18,14 +18,14 @@ class Tables:
             self.commands |= {command["opcode"]: command for command in group["commands"]}
 
     def name(self, opcode: int, op_mod: int) -> str:
-        """The name of a command, with the page of a query of capabilities."""
+        """The name of a command; for a capability query, with its page."""
         name = self.commands[opcode]["name"] if opcode in self.commands else f"command {opcode:#x}"
         if name == "query_hca_cap":
             return f"{name} {PAGES.get(op_mod >> 1, f'page {op_mod >> 1:#x}')} {'current' if op_mod & 1 else 'maximum'}"
         return name
 
     def fields(self, opcode: int, op_mod: int, output: bytes) -> dict[str, int]:
-        """Values by path; what no field covers, by the offset of its word."""
+        """Values by field path. A word that no field covers is named by its offset."""
         command = self.commands[opcode]
         found = dict(self._walk(command["output"], output, 0, ""))
         if command["name"] == "query_hca_cap":
@@ -35,7 +35,7 @@ class Tables:
         return found
 
     def _words(self, prefix: str, data: bytes, begin: int, end: int) -> Iterator[tuple[str, int]]:
-        """The words of bits [begin, end), as far as they are in it."""
+        """Yields the words of bits [begin, end) that the data contain."""
         for word in range(begin // WORD, -(-end // WORD)):
             first, last = max(begin, word * WORD), min(end, (word + 1) * WORD)
             value = _bits(data, first, last - first)

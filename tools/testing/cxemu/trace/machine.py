@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host that gives the commands of a trace to cxemu, over the vfio-user protocol and without a virtual machine."""
+"""Sends the commands of a trace to cxemu over the vfio-user protocol, without a virtual machine."""
 
 import mmap
 import os
@@ -13,13 +13,13 @@ from commands import DATA, ENTRY, INLINE, MAILBOX, Command, Mailbox, Trace, numb
 BAR0, CONFIG = 0, 7  # regions
 COMMAND_REGISTER, MEMORY_AND_BUS_MASTER = 0x04, 0x06
 FIRMWARE_VERSION, QUEUE_HIGH, QUEUE_LOW, DOORBELL, INITIALIZING = 0x00, 0x10, 0x14, 0x18, 0x1FC
-MEMORY = 1 << 35  # bytes; sparse: all addresses of the trace are below
-SPARE = 1 << 34  # what the trace does not have comes from here on, where it has nothing
+MEMORY = 1 << 35  # bytes; a sparse file, larger than each address of the trace
+SPARE = 1 << 34  # addresses from here on are not in the trace; replacements go here
 PATIENCE = 60  # seconds until something counts as hung
 
 
 class Machine(vfio_user.Connection):
-    """Its memory has the bus addresses of the trace."""
+    """A host whose memory has the bus addresses of the trace."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, PATIENCE)
@@ -63,7 +63,8 @@ class Machine(vfio_user.Connection):
         return Mailbox(self.spare, bytes(content))
 
     def _chain(self, dumped: list[Mailbox], length: int, token: int, rest: bytes = b"") -> int:
-        """Stores mailboxes for length bytes: the dumped ones, then spare ones, with rest. Returns the first address."""
+        """Stores mailboxes for length bytes: the dumped ones, then replacements with rest. Returns the first
+        address."""
         count = -(-max(length - INLINE, 0) // DATA)
         boxes = dumped[:count] + [self._spare_mailbox(block, token) for block in range(len(dumped), count)]
         for position, box in enumerate(boxes):
@@ -77,7 +78,7 @@ class Machine(vfio_user.Connection):
         return boxes[0].address if boxes else 0
 
     def _pages(self, count: int) -> bytes:
-        """A list of that many pages that nothing uses."""
+        """A list of that many unused page addresses."""
         first = self.spare + 0x1000
         self.spare = first + count * 0x1000
         return b"".join((first + page * 0x1000).to_bytes(8, "big") for page in range(count))
@@ -85,7 +86,7 @@ class Machine(vfio_user.Connection):
     def execute(self, trace: Trace, command: Command, lists_pages: bool) -> tuple[int, bytes]:
         """Sends a command as recorded; returns delivery status and output.
 
-        lists_pages: the input ends with page addresses, of which the trace does not have all.
+        lists_pages: the input ends with page addresses, some of which the trace lacks.
         """
         token = command.before.entry[0x3C]
         dumped, empty = command.input_mailboxes, [Mailbox(box.address, bytes(DATA) + box.content[DATA:])
@@ -104,7 +105,7 @@ class Machine(vfio_user.Connection):
         while self.memory[place + 0x3F] & 1:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"command {command.opcode:#x} does not complete")
-            self.read_register(FIRMWARE_VERSION)  # lets cxemu work
+            self.read_register(FIRMWARE_VERSION)  # a register read lets cxemu process events
         return self.memory[place + 0x3F] >> 1, self._output(place, command.output_length)
 
     def _output(self, place: int, length: int) -> bytes:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stands for blocks of a disk that go bad: an NVMe target reads them with a byte that is not what
- * their protection information was computed for. For tests.
+ * Simulates bad blocks of a disk in an NVMe target: changes a byte of each block that the target
+ * reads, so that the protection information does not match. For tests.
  */
 #include <linux/blkdev.h>
 #include <linux/kprobes.h>
@@ -41,14 +41,14 @@ static void change_byte(struct scatterlist *list, unsigned int count, u64 offset
 	}
 }
 
-/* The first argument of nvmet_req_complete() has just been read. */
+/* nvmet_req_complete() has loaded its first argument at this point. */
 static int on_complete(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct nvmet_req *req = (void *)regs_get_kernel_argument(regs, 0);
 	u64 first;
 	unsigned int i;
 
-	/* The admin queue has the same opcode for another command. */
+	/* On the admin queue this opcode is another command. */
 	if (req->cmd->common.opcode != nvme_cmd_read || !req->sq->qid || !req->ns)
 		return 0;
 	first = le64_to_cpu(req->cmd->rw.slba);

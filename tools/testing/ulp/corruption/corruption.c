@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stands for memory that goes bad between the computing of protection
- * information and the HCA: changes a byte of data just before it is handed to the
- * RDMA core. For tests.
+ * Simulates memory corruption between the computation of protection information and the HCA:
+ * changes a byte of the data just before the RDMA core gets them. For tests.
  *
- * Each write to the parameter `armed` is for so many transfers.
+ * Each write of n to the parameter `armed` corrupts the next n transfers.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

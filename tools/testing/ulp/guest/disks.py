@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks: in the server's memory, and what a client does with one that it has got over the wire."""
+"""Disks in the server's memory, and the tests that a client runs on a disk that it has connected."""
 
 import contextlib
 import dataclasses
@@ -15,8 +15,8 @@ import rdma
 
 BLOCKS = pathlib.Path("/sys/block")
 SIZE = 64 << 20
-# A lost packet that no other one follows is missed only after seconds.
-# Packets get lost, or the kernel checks everything that it does.
+# In a slow run packets get lost, or the kernel has debug checks. A lost packet without a successor is detected after
+# seconds.
 IS_SLOW = "ULP_SLOW" in os.environ
 AMOUNT = "1m" if IS_SLOW else "4m"
 MODULES = pathlib.Path("/sys/module")
@@ -29,7 +29,7 @@ def _memory_disks() -> list[str]:
 
 
 def in_memory(number: int) -> str:
-    """The device of one of eight disks in the memory of this guest."""
+    """The device of one of eight disks in this guest's memory."""
     return _memory_disks()[number]
 
 
@@ -46,14 +46,15 @@ def _can_be_opened(disk: str) -> bool:
 
 
 def await_opening(found: list[str]) -> None:
-    """A disk has its name a moment before a process can open it."""
+    """Waits until the disk can be opened: its name appears a moment earlier."""
     for disk in found:
         rdma.until(functools.partial(_can_be_opened, disk), f"{disk} can be opened")
 
 
 @contextlib.contextmanager
 def appearing(pattern: str) -> Iterator[list[str]]:
-    """Waits at the end for a disk that was not there at the beginning; fills in its device."""
+    """At the end of the context, waits for a disk that was not there at its start, and appends its device to the
+    list."""
     before, found = names(pattern), []
     yield found
     rdma.until(lambda: bool(names(pattern) - before), f"a disk {pattern} appears")
@@ -62,7 +63,7 @@ def appearing(pattern: str) -> Iterator[list[str]]:
 
 
 def fio(disk: str, *options: str, size: str = AMOUNT, timeout: float = 300) -> dict:
-    """Runs fio on a disk; returns its report. It ends with an error when what it reads is not what it wrote."""
+    """Runs fio on a disk; returns its report. fio fails if it reads other data than it wrote."""
     text = rdma.run("fio", "--name=job", f"--filename={disk}", f"--size={size}", "--direct=1", "--ioengine=libaio",
                     "--group_reporting", "--output-format=json", *options, timeout=timeout)
     job = json.loads(text[text.index("{"):])["jobs"][0]
@@ -72,7 +73,7 @@ def fio(disk: str, *options: str, size: str = AMOUNT, timeout: float = 300) -> d
 
 
 def verify(disk: str, block: str, depth: int = 16, size: str = AMOUNT) -> None:
-    """Writes blocks in random order, reads all of them and compares."""
+    """Writes blocks in random order, reads them all and compares."""
     job = fio(disk, "--rw=randwrite", f"--bs={block}", f"--iodepth={depth}", "--verify=crc32c", "--verify_fatal=1",
               "--verify_state_save=0", size=size)
     if job["read"]["io_bytes"] != job["write"]["io_bytes"] or not job["read"]["io_bytes"]:
@@ -81,12 +82,12 @@ def verify(disk: str, block: str, depth: int = 16, size: str = AMOUNT) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class FileSystem:
-    """A mounted file system, or a directory in one."""
+    """A mounted file system, or a directory in it."""
 
     directory: pathlib.Path
 
     def write_files(self, count: int, size: int, seed: int = 1) -> dict[str, str]:
-        """Files of random length and contents; returns their digests."""
+        """Writes files of random length and content; returns their digests."""
         generator = random.Random(seed)  # noqa: S311
         digests = {}
         for number in range(count):
@@ -96,7 +97,7 @@ class FileSystem:
         return digests
 
     def digests(self) -> dict[str, str]:
-        """What is in the files now, read from the disk and not from memory."""
+        """Digests of the files, read from the disk instead of the page cache."""
         rdma.run("sync", "-f", self.directory)
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self.directory.glob("file*")}
@@ -104,19 +105,19 @@ class FileSystem:
 
 @contextlib.contextmanager
 def mounted(disk: str, directory: str) -> Iterator[FileSystem]:
-    """An ext4 file system, made anew on a disk."""
+    """A new ext4 file system on a disk, mounted inside the context."""
     rdma.run("mkfs.ext4", "-q", "-F", disk)
     rdma.run("mkdir", "-p", directory)
     rdma.run("mount", disk, directory)
     try:
         yield FileSystem(pathlib.Path(directory))
     finally:
-        # An NFS server that has ended may keep it for a moment.
+        # An NFS server may use the file system for a moment after its end.
         rdma.run_until_success("umount", directory)
 
 
 def unload(*modules: str) -> None:
-    """Unloads modules that should be unused, in that order. Their last users may end a moment later."""
+    """Unloads modules in this order, repeatedly until each is unused: its last user may end a moment later."""
 
     def is_gone(module: str) -> bool:
         return not (MODULES / module).exists() or rdma.succeeds("modprobe", "-r", module)
@@ -126,7 +127,7 @@ def unload(*modules: str) -> None:
 
 
 def write(path: pathlib.Path, value: str | int) -> None:
-    """Writes an attribute; the error names it."""
+    """Writes an attribute; an error names the attribute."""
     try:
         path.write_text(f"{value}\n")
     except OSError as error:

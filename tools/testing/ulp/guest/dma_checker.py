@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The debug kernel's checker of DMA mappings, where a protocol of the kernel makes it write all the time.
+"""Limits the reports of the debug kernel's DMA checker for protocols that trigger it with every message.
 
-A report has 60 lines, and some protocols cause one for each message by how they map memory
-(tools/lab/labrun/reports.py). A guest that writes them does nothing else. So there are few of them then; what else the
-checker finds remains unsaid, too.
+Some protocols map memory in a way that the checker reports for each message (tools/lab/labrun/reports.py). A report has
+60 lines, and a guest that prints them makes no progress. While the number of reports is limited, other findings of the
+checker are lost as well.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ REPORTS = 3
 
 
 def limit() -> None:
-    """From now on, only some more reports."""
+    """Allows only a few more reports from now on."""
     if CHECKER.exists():
         disks.write(CHECKER / "all_errors", 0)
         disks.write(CHECKER / "num_errors", REPORTS)
@@ -28,7 +28,8 @@ _depth = 0
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Only some reports meanwhile, and all of them afterwards: after the outermost, where one is in another."""
+    """Allows only a few reports inside the context and all reports afterwards. Nested contexts end with the outermost
+    one."""
     global _depth
     limit()
     _depth += 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two hosts on an IPoIB network: the two guests, or two network namespaces of one guest.
+"""Two hosts on an IPoIB network: two guests, or two network namespaces of one guest.
 
-A host is a value that says where it is; its methods have to be called in the guest that it is in (peer).
+A Host value names its location. Its methods must be called in the guest of the host (peer.py).
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def set_mode(interface: str, mode: str, mtu: int) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """One that runs and has to succeed."""
+    """A running program that must end with success."""
 
     child: subprocess.Popen
 
@@ -37,7 +37,7 @@ class Program:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A host with one InfiniBand port; without a namespace it is all of its guest."""
+    """A host with one InfiniBand port. A host without a namespace is its whole guest."""
 
     port: rdma.Port
     interface: str
@@ -57,7 +57,7 @@ class Host:
 
     @contextlib.contextmanager
     def running(self, address: str, mode: str, mtu: int) -> Iterator[None]:
-        """The host is on the network; its interface is in datagram mode afterwards."""
+        """Connects the host to the network inside the context; afterwards its interface is in datagram mode."""
         set_mode(self.interface, mode, mtu)
         try:
             with self._addressed(f"{address}/24"):
@@ -76,7 +76,7 @@ class Host:
             yield
         finally:
             rdma.run("ip", "address", "delete", address, "dev", self.interface)
-            # Connections end, as they do when the interface leaves a namespace.
+            # This ends connections, as moving the interface to another namespace does.
             rdma.run("ip", "link", "set", self.interface, "down")
             ipoib.await_end(self.port)
             rdma.run("ip", "link", "set", self.interface, "up")
@@ -90,7 +90,7 @@ class Host:
                 if info["family"] == "inet6" and info["scope"] == "link"]
 
     def link_local_address(self) -> str:
-        """The kernel makes it some time after the interface has a carrier."""
+        """Waits for the link-local address, which the kernel adds some time after the carrier."""
         rdma.until(lambda: bool(self._link_local_addresses()), f"{self.interface} has a link-local address")
         return self._link_local_addresses()[0]
 
@@ -108,23 +108,23 @@ class Host:
             yield Program(child)
 
     def iperf3(self) -> contextlib.AbstractContextManager[Program]:
-        """Its server, for one connection."""
+        """Runs an iperf3 server for one connection."""
         patience = 1000 * int(rdma.PATIENCE)  # milliseconds
         return self._listening(IPERF_PORT, "iperf3", "-s", "-1", "-p", IPERF_PORT, "--rcv-timeout", patience)
 
     def answering(self, address: str) -> contextlib.AbstractContextManager[Program]:
-        """A program that answers one connection with what has come."""
+        """Runs a program that returns to one connection what it has received."""
         return self._listening(ANSWER_PORT, TRAFFIC, "answer", address, ANSWER_PORT)
 
     @contextlib.contextmanager
     def joined(self, address: str, group: str, port: int, count: int) -> Iterator[Program]:
-        """A member of a multicast group, which waits for that many messages."""
+        """Joins a multicast group and waits for that many messages."""
         with self.background(TRAFFIC, "join", address, group, port, count) as child:
             yield Program(child)
 
     @contextlib.contextmanager
     def routing(self, mtu: int, address: str, beyond: str) -> Iterator[None]:
-        """A router to one more host, BEYOND, over a link with another MTU."""
+        """Makes the host a router to another host BEYOND, over a link with another MTU."""
         rdma.run("ip", "netns", "add", "beyond")
         try:
             self.run("ip", "link", "add", "inner", "mtu", mtu, "type", "veth",
@@ -146,10 +146,10 @@ def _host(number: int, namespace: str) -> Host:
 
 
 def far() -> Host:
-    """The first HCA of all."""
+    """The remote host, on the first HCA."""
     return _host(0, "far")
 
 
 def near() -> Host:
-    """The second one of all."""
+    """The local host, on the second HCA."""
     return _host(1 if wire.ALONE else 0, "near")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What two hosts say to each other over IP, and check. Each end is a program, so that it can run in any namespace.
+"""One end of an IP connection between two hosts, as a program that can run in any namespace.
 
-    ip_traffic.py answer ADDRESS PORT
-        answers a TCP connection with the digest of what has come, and with all of it
-    ip_traffic.py send ADDRESS PORT LENGTH
-        its peer: sends random bytes; ends with an error if the answer is wrong
-    ip_traffic.py join ADDRESS GROUP PORT COUNT
-        waits for so many different multicast messages that are right
-    ip_traffic.py multicast ADDRESS GROUP PORT COUNT
-        sends them again and again
+ip_traffic.py answer ADDRESS PORT
+    accepts a TCP connection and returns the data that it receives, with their digest
+ip_traffic.py send ADDRESS PORT LENGTH
+    connects and sends random bytes; fails if the returned data are wrong
+ip_traffic.py join ADDRESS GROUP PORT COUNT
+    joins a multicast group and waits for COUNT different, correct messages
+ip_traffic.py multicast ADDRESS GROUP PORT COUNT
+    sends these messages repeatedly
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import struct
 import sys
 import time
 
-PATIENCE = 240  # seconds; only ends what has failed anyway
+PATIENCE = 240  # seconds; ends only a program that has already failed
 INTERVAL = 0.5
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""iSCSI extensions for RDMA: the kernel's target and open-iscsi's initiator, over the RDMA connection manager."""
+"""iSER with the kernel's target and open-iscsi's initiator, over the RDMA connection manager."""
 
 import contextlib
 import pathlib
@@ -16,22 +16,22 @@ TARGET = "iqn.2026-01.com.lab:disk"
 INITIATOR = "iqn.2026-01.com.lab:initiator"
 PORTAL = f"{wire.SERVER}:3260"
 FABRIC = scsi_target.CONFIG / "iscsi"
-INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
+INTERFACE = "wire"  # iscsiadm's name for transport and initiator address
 NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
-# Seconds of an attempt to log in, and for which I/O waits for a session. The usual 15 of an attempt are not enough for
-# the initiator's memory keys where processors are busy or the kernel checks all that it does; both together take minutes.
+# Time-outs in seconds: of a login attempt, and for I/O without a session. The default of 15 for an attempt is too short
+# for the initiator's mkeys on a busy machine or a debug kernel, where both take minutes.
 PATIENCE = (("node.conn[0].timeo.login_timeout", 300), ("node.session.timeo.replacement_timeout", 240))
-LOGIN_PATIENCE = 900.0  # seconds of all attempts; only ends what has failed anyway
-LOGIN_TIMEOUT = 30  # seconds that the target waits for each message of a login, 15 by default; its limit
-# What ib_iser logs of a command that comes after the end of its connection and before the session knows. libiscsi
-# reports such a command as aborted instead of keeping it for the next connection; with drivers of any HCA.
+LOGIN_PATIENCE = 900.0  # seconds for all attempts; ends only a test that has already failed
+LOGIN_TIMEOUT = 30  # seconds in which the target expects each login message; the maximum, 15 by default
+# ib_iser's message about a command that arrives between the end of its connection and the end of the session. libiscsi
+# reports such a command as aborted instead of keeping it for the next connection, with every HCA driver.
 COMMAND_LOST = re.compile(r"iscsi_iser_task_init: Failed to init task \S+, err = -19\b")
-LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
+LASTING: list[str] = []  # disks of sessions that can no longer be ended; they keep ib_iser in use
 
 
 def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
-    """The kernel's target does not survive it when its group goes while sessions are still ending. After errors of
-    protection it keeps some for good."""
+    """Waits until a portal group has no sessions: the kernel's target crashes if the group is removed before. After
+    protection errors some sessions stay for ever."""
     try:
         rdma.until(lambda: not (group / "dynamic_sessions").read_text().strip("\0\n"), "all sessions have ended",
                    10 if may_stay else rdma.PATIENCE)
@@ -46,7 +46,7 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
     group = FABRIC / TARGET / "tpgt_1"
     unit, portal = group / "lun/lun_0", group / "np" / PORTAL
     with contextlib.ExitStack() as stack:
-        # The target gives each message to the processor before it has mapped it.
+        # The target syncs each message for the CPU before it maps the message.
         stack.enter_context(dma_checker.limited())
         disk = stack.enter_context(backstore)
         stack.enter_context(scsi_target.made(FABRIC, FABRIC / TARGET, group, unit))
@@ -64,7 +64,7 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
 
 
 def end_sessions() -> None:
-    """Has the target end its sessions, which would last for ever where no initiator does."""
+    """Makes the target end its sessions; without it a session stays until its initiator ends it."""
     disks.write(FABRIC / TARGET / "tpgt_1/enable", 0)
 
 
@@ -73,7 +73,7 @@ def target(disk: str) -> contextlib.AbstractContextManager[None]:
 
 
 def protected_target() -> contextlib.AbstractContextManager[None]:
-    """Offers a disk whose blocks have protection information, which goes over the wire with them."""
+    """Exports a disk whose blocks have protection information, which is also sent on the wire."""
     return _target(scsi_target.protected_backstore("iser"), protected=True)
 
 
@@ -103,7 +103,7 @@ def _log_in(sessions: int, settings: tuple[tuple[str, int], ...]) -> list[str]:
 
 @contextlib.contextmanager
 def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[str]]:
-    """Logs in, if wanted several times; the disks that it has, one a session. The settings are those of iscsiadm."""
+    """Logs in `sessions` times; returns one disk per session. The settings are iscsiadm's."""
     found = _log_in(sessions, settings)
     try:
         yield found
@@ -114,8 +114,8 @@ def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[s
 
 @contextlib.contextmanager
 def lasting_connection() -> Iterator[str]:
-    """Logs in; the disk. The session is left without a process that would reconnect it: its HCA, its parent in sysfs, has
-    been pulled meanwhile, and without that iscsiadm cannot log out."""
+    """Logs in and returns the disk. Leaves the session without a process that would reconnect it: the HCA, its parent
+    in sysfs, is pulled inside the context, and iscsiadm cannot log out without it."""
     (found,) = _log_in(1, ())
     try:
         yield found

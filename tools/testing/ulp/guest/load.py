@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs while something goes wrong, and the disks and files of each protocol that it runs on."""
+"""Load that runs during a fault, and the disks and files of each protocol."""
 
 import contextlib
 import pathlib
@@ -23,17 +23,16 @@ import wire
 CLIENT_MODULES = ("nvme_rdma", "ib_srp", "ib_iser")
 TARGET_MODULES = ("nvmet_rdma", "ib_srpt", "ib_isert", "rpcrdma", "rds_rdma", "rds")
 IPERF_PORT = 5201
-LOADS = 3  # at most, until one goes on of which ib_iser has lost no command
+LOADS = 3  # maximum number of attempts, until ib_iser loses no command of the load
 
 
 REPEATING = 'while [ ! -e "$0/end" ]; do "$@" > "$0/output" 2>&1 || exit; echo >> "$0/passes"; done'
 
 
 class Load:
-    """A command that runs again and again until it fails or the file end exists, while the test continues; or once.
+    """Repeats a command until it fails or the file "end" exists, while the test continues; or runs it once.
 
-    Its output goes to a file, which has that of the last pass only: a pipe that is not read is full after some passes, and
-    the command waits for ever.
+    The output of the last pass goes to a file: the command would block on a pipe that the test does not read.
     """
 
     def __init__(self, *command: str | int, once: bool = False) -> None:
@@ -49,16 +48,16 @@ class Load:
             raise AssertionError(f"{self.command} has ended too early: {self.output()}")
 
     def output(self) -> str:
-        """Of the last pass."""
+        """Output of the last pass."""
         return (self.directory / "output").read_text(errors="replace")
 
     def passes(self) -> int:
-        """How many have succeeded."""
+        """Number of successful passes."""
         counted = self.directory / "passes"
         return counted.stat().st_size if counted.exists() else 0
 
     def end(self) -> tuple[int, str]:
-        """Waits for the end of the pass that runs; the status and the output."""
+        """Waits for the end of the current pass; returns status and output."""
         (self.directory / "end").touch()
         try:
             status = self.child.wait(timeout=removable.PATIENCE)
@@ -74,13 +73,13 @@ done"""
 
 
 def retried(message: str, *command: str | int) -> Load:
-    """Begins anew after a pass that says this."""
+    """A load that is restarted after a pass with this message."""
     return Load("bash", "-c", ATTEMPTS, message, *command)
 
 
 def rds_streams(count: int) -> Load:
-    """Streams of messages over RDS, which the server verifies, one after the other."""
-    # A program that begins while its address has gone with the HCA cannot be bound to it; that is not what is tested.
+    """Sends RDS streams one after another; the server verifies them."""
+    # A program cannot bind to an address that has disappeared with the HCA. The test is not about such programs.
     return retried("cannot bind to", "rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
                    "--count", count, "--size", 4096, "--time-limit", removable.PATIENCE)
 
@@ -90,8 +89,8 @@ def _tcp_connections() -> int:
 
 
 def _connected_stream(amount: str) -> Load | None:
-    """Nothing if it has ended before its connections were seen, for control and for data."""
-    # A server waits for what it expects in bytes, not for what it expects in seconds.
+    """Starts a stream; returns None if it ends before its control and data connections have been seen."""
+    # The server waits for an amount of data, but not for a duration.
     load = Load("iperf3", "-p", IPERF_PORT, "-c", wire.SERVER, "-B", wire.CLIENT, "-n", amount, "-b", amount, once=True)
     rdma.until(lambda: _tcp_connections() >= 2 or load.child.poll() is not None, "iperf3 has connected")
     if load.child.poll() is None:
@@ -104,7 +103,7 @@ def _connected_stream(amount: str) -> Load | None:
 
 @contextlib.contextmanager
 def tcp_stream(amount: str) -> Iterator[Load]:
-    """One stream over IPoIB for eight seconds at least. Another one could not be made without the address."""
+    """One stream over IPoIB for at least eight seconds. No new connection could be made without the address."""
     with rdma.background("iperf3", "-s", "-p", IPERF_PORT, "-B", wire.SERVER,
                          "--rcv-timeout", 1000 * removable.PATIENCE) as server:
         rdma.await_listener(IPERF_PORT, server)
@@ -115,7 +114,7 @@ def tcp_stream(amount: str) -> Iterator[Load]:
 
 
 def writes(path: str) -> Load:
-    """What is written is compared. A disk that has gone is not replaced by a file of its name."""
+    """Writes data and compares them. A file must not replace a disk that has disappeared."""
     may_create = int(not path.startswith("/dev/"))
     return Load("fio", "--name=load", f"--filename={path}", "--rw=randwrite", "--bs=16k", "--iodepth=8",
                 f"--size={'2m' if disks.IS_SLOW else '8m'}", "--direct=1", "--ioengine=libaio", "--verify=crc32c",
@@ -123,7 +122,7 @@ def writes(path: str) -> Load:
 
 
 def unload() -> None:
-    """Fails when something still uses the protocols' modules."""
+    """Unloads the protocols' modules; fails if one is in use."""
     held = {"ib_iser"} if iser.LASTING else set()
     if not rds.unloading_waits():
         held |= {"rds_rdma", "rds"}
@@ -131,7 +130,7 @@ def unload() -> None:
 
 
 class Faulty(unittest.TestCase):
-    """What the faults have in common: a hang shows as a test that does not end, a leak when modules are unloaded."""
+    """Base of the fault tests. A hang keeps a test from ending; a leak keeps a module from unloading."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -146,7 +145,8 @@ class Faulty(unittest.TestCase):
             disks.verify(path, "64k")
 
     def check_load(self, path: str, fault: Callable[[], None], *, resumes: bool) -> None:
-        """The load ends with an error or goes on; it is tried again where ib_iser has lost a command of it."""
+        """Injects a fault: the load must end with an error or continue. A load of which ib_iser has lost a command is
+        repeated."""
         for _ in range(LOADS):
             with contextlib.closing(guest.LogTail()) as log:
                 load = writes(path)
@@ -165,7 +165,7 @@ def iser_disk(*settings: tuple[str, int]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def nvme_disk(*options: str) -> Iterator[str]:
-    """A target that still knows the connection before refuses the first ones after it."""
+    """Connects repeatedly: a target refuses connections until it has noticed the end of the previous one."""
     with contextlib.ExitStack() as stack:
         found, errors = [], [""]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in a guest: the tests of the subjects that are named, or, in the first of two guests, what they ask for."""
+"""Runs in a guest: runs the tests of the named subjects; in the first of two guests, serves the tests of the second."""
 
 import sys
 import unittest

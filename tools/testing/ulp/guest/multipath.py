@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's multipath (dm_multipath): dmsetup sets its paths, without multipathd."""
+"""The kernel's multipath (dm_multipath). dmsetup configures the paths, without multipathd."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import disks
 import rdma
 
 NAME = "wires"
-# There is no udev in a guest that would make the node.
+# The guest has no udev, so dmsetup creates the device node.
 DMSETUP = ("env", "DM_DISABLE_UDEV=1", "dmsetup")
 
 
@@ -20,7 +20,7 @@ def _number(disk: str) -> str:
 
 
 def _table(paths: list[str]) -> str:
-    """Each request takes the next path; without any path they wait."""
+    """A table in which each request takes the next path. Without a path requests wait."""
     sectors = int((disks.BLOCKS / pathlib.Path(paths[0]).name / "size").read_text())
     numbers = " ".join(f"{_number(path)} 1" for path in paths)
     return f"0 {sectors} multipath 1 queue_if_no_path 0 1 1 round-robin 0 {len(paths)} 1 {numbers}"
@@ -33,23 +33,23 @@ def device(paths: list[str]) -> Iterator[str]:
     try:
         yield f"/dev/mapper/{NAME}"
     finally:
-        # Requests that wait for a path would keep it.
+        # Requests that wait for a path would keep the device in use.
         rdma.run(*DMSETUP, "message", NAME, 0, "fail_if_no_path")
         rdma.run(*DMSETUP, "remove", NAME)
 
 
 def use(paths: list[str]) -> None:
-    """Has requests take these paths from now on, and no others."""
+    """Makes requests use only these paths."""
     rdma.run(*DMSETUP, "reload", NAME, "--table", _table(paths))
     rdma.run(*DMSETUP, "resume", NAME)
 
 
 def reinstate(path: str) -> None:
-    """Has requests take a path again that has failed; it has to be among those in use."""
+    """Makes requests use a failed path again; it must be one of the current paths."""
     rdma.run(*DMSETUP, "message", NAME, 0, f"reinstate_path {_number(path)}")
 
 
 def states() -> list[str]:
-    """Of each path: A (active) or F (failed)."""
+    """State of each path: A (active) or F (failed)."""
     words = rdma.run(*DMSETUP, "status", NAME).split()
     return [word for number, word in zip(words, words[1:], strict=False) if ":" in number and word in ("A", "F")]

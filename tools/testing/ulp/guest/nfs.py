@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NFS over RDMA: the kernel's server and client, in the newest version of NFS 4 that the kernel has."""
+"""NFS over RDMA with the kernel's server and client, in the newest NFS 4 version of the kernel."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import rdma
 import wire
 
 PORT = 20049
-GRACE = 10  # seconds in which clients may claim locks from before; the kernel takes no less
+GRACE = 10  # seconds in which clients may reclaim locks; the kernel's minimum
 EXPORTED = "/srv/lab"
 CONTROL = pathlib.Path("/proc/fs/nfsd")
 PIPES = "/var/lib/nfs/rpc_pipefs"
@@ -19,15 +19,15 @@ VERSION = "4.1" if os.environ.get("LAB_KERNEL") == "debug" else "4.2"
 
 
 def start_threads() -> None:
-    """Begins to serve what is exported."""
+    """Starts to serve the exported file systems."""
     rdma.run("rpc.nfsd", "-G", GRACE, "-N", 3, "-V", "4.2", 4)
     disks.write(CONTROL / "portlist", f"rdma {PORT}")
 
 
 def _end_grace() -> None:
-    """No client was there before that might want its locks back.
+    """Ends the grace period: no earlier client exists that could reclaim locks.
 
-    A kernel that keeps no record of clients itself (NFSD_LEGACY_CLIENT_TRACKING) refuses to end the period early.
+    A kernel that does not track clients itself (NFSD_LEGACY_CLIENT_TRACKING) refuses to end the period early.
     """
     ended = CONTROL / "v4_end_grace"
     with contextlib.suppress(AssertionError):
@@ -37,7 +37,7 @@ def _end_grace() -> None:
 
 @contextlib.contextmanager
 def server(disk: str) -> Iterator[None]:
-    """Serves a file system that is made anew on a disk."""
+    """Serves a new file system on a disk."""
     rdma.run("modprobe", "-a", "nfsd", "rpcrdma")
     rdma.run("mkdir", "-p", PIPES)
     with disks.mounted(disk, EXPORTED):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NVMe over Fabrics: the kernel's target and host, over the RDMA connection manager."""
+"""NVMe over Fabrics with the kernel's target and host, over the RDMA connection manager."""
 
 import contextlib
 import pathlib
@@ -44,7 +44,7 @@ def target(disk: str, protected: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connection(queues: int = 2, *options: str) -> Iterator[str]:
-    """Connects to the target; the disk that it has."""
+    """Connects to the target; returns the disk."""
     rdma.run("modprobe", "nvme_rdma")
     with disks.appearing("nvme[0-9]n[0-9]") as found:
         rdma.run("nvme", "connect", "-t", "rdma", "-a", wire.SERVER, "-s", SERVICE, "-w", wire.CLIENT, "-n", SUBSYSTEM,
@@ -56,7 +56,7 @@ def connection(queues: int = 2, *options: str) -> Iterator[str]:
 
 
 def listen_again() -> None:
-    """The target stops listening when its device goes, and begins again when an administrator enables the port."""
+    """Enables the target's port again: the target stops listening when its device is removed."""
     link = CONFIG / "ports/1/subsystems" / SUBSYSTEM
     link.unlink()
     link.symlink_to(CONFIG / "subsystems" / SUBSYSTEM)

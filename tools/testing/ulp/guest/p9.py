@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""9P over RDMA: the kernel's client, and a server that is a program of this directory."""
+"""9P over RDMA with the kernel's client and the server p9_server.py."""
 
 import contextlib
 import pathlib
@@ -26,7 +26,7 @@ def server(directory: str = SERVED) -> Iterator[None]:
 
 @contextlib.contextmanager
 def mounted(directory: str = "/mnt/p9") -> Iterator[disks.FileSystem]:
-    """Nothing is cached: what is read has come over the wire."""
+    """Mounts without a cache, so that everything read comes from the wire."""
     rdma.run("modprobe", "-a", "9p", "9pnet_rdma")
     rdma.run("mkdir", "-p", directory)
     rdma.run("mount", "-t", "9p", "-o", f"trans=rdma,port={PORT},version=9p2000.L,msize=65536,cache=none", wire.SERVER,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A file server for 9P2000.L over RDMA: what the kernel's client needs to write files and read them back.
+"""A file server for 9P2000.L over RDMA, with the requests that the kernel's client needs to write and read files.
 
-There is none in Debian. A message of 9P is a message of RDMA; the client numbers what it opens (fid). One connection,
-as root, without locks, links and extended attributes:
+Debian has no such server. Each 9P message is one RDMA message; the client numbers the files that it opens (fid). The
+server handles one connection, as root, without locks, links and extended attributes:
 
     p9_server.py ADDRESS PORT DIRECTORY
 """
@@ -20,15 +20,15 @@ from pyverbs import cm_enums, enums
 from pyverbs.cmid import CMID, AddrInfo
 from pyverbs.qp import QPCap, QPInitAttr
 
-MESSAGE = 64 << 10  # the longest one, which the server sends to the client
-DEPTH = 33  # requests: as many as the client has at once, and one
-HEADER = struct.Struct("<IBH")  # length of all, type, tag
+MESSAGE = 64 << 10  # bytes of the longest message, which the client learns from the server
+DEPTH = 33  # requests: the client's maximum and one more
+HEADER = struct.Struct("<IBH")  # total length, type, tag
 VERSION, ERROR = 100, 6
 BASIC = 0x7FF  # attributes that every file has: mode to blocks
 
 
 class Reader:
-    """Takes the parts of a message one after the other."""
+    """Reads the parts of a message one after another."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.place = data, 0
@@ -43,7 +43,7 @@ class Reader:
         return self.data[self.place - length : self.place]
 
     def name(self) -> str:
-        """A part of a path that does not lead out of the directory above it."""
+        """Reads a path component that does not lead out of its directory."""
         (length,) = self.numbers("H")
         name = os.fsdecode(self.bytes(length))
         if "/" in name or name in ("", "."):
@@ -65,7 +65,7 @@ def identity(path: str) -> bytes:
 
 @dataclasses.dataclass
 class File:
-    """What a fid stands for; the descriptor is that of an opened one."""
+    """The file of a fid; the descriptor is set while it is open."""
 
     path: str
     descriptor: int = -1
@@ -76,7 +76,7 @@ class File:
 
 
 class Server:
-    """Answers requests about the files in a directory."""
+    """Handles requests for the files in a directory."""
 
     def __init__(self, directory: str) -> None:
         self.root = os.path.realpath(directory)
@@ -114,7 +114,7 @@ class Server:
         return identity(self.root)
 
     def flush(self, _: Reader) -> bytes:
-        """Requests are answered in order: that one has its answer."""
+        """Requests are handled in order, so the flushed request already has its reply."""
         return b""
 
     def walk(self, reader: Reader) -> bytes:
@@ -179,7 +179,7 @@ class Server:
                 + struct.pack("<8Q", *times) + struct.pack("<QQ", 0, 0))
 
     def set_attributes(self, reader: Reader) -> bytes:
-        """Modes and sizes; owners and times stay."""
+        """Sets modes and sizes, but not owners and times."""
         path = self.file(reader).path
         valid, mode, _, _, size = reader.numbers("IIIIQ")
         if valid & 1:
@@ -218,7 +218,7 @@ class Server:
 
 
 def accept(address: str, port: str) -> tuple[CMID, collections.deque]:
-    """Waits for the client; the connection, and its buffers in the order in which requests fill them."""
+    """Waits for the client; returns the connection, and its buffers in the order in which requests fill them."""
     source = AddrInfo(src=address, src_service=port, port_space=cm_enums.RDMA_PS_TCP, flags=cm_enums.RAI_PASSIVE)
     capacity = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=1, max_recv_sge=1)
     listener = CMID(creator=source, qp_init_attr=QPInitAttr(qp_type=enums.IBV_QPT_RC, cap=capacity))
@@ -238,7 +238,7 @@ def main(address: str, port: str, directory: str) -> None:
     reply = connection.reg_msgs(MESSAGE)
     while (completion := connection.get_recv_comp()) and completion.status == enums.IBV_WC_SUCCESS:
         answer = server.answer(buffers[0].read(completion.byte_len, 0))
-        # The client may send its next request as soon as it has the answer.
+        # The client may send its next request as soon as it has the reply.
         connection.post_recv(buffers[0])
         buffers.rotate(-1)
         reply.write(answer, len(answer))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server's end of the wire as tests reach it, which run at the client's: in the same guest, or in the other one.
+"""Calls functions at the server's end from tests, which run at the client's end: in the same guest or in the other one.
 
-What they want done there are functions and context managers of modules that both guests have. In one guest these are
-simply called. In two guests, requests and results go over TCP (pickle): what a request refers to by its name has to be
-at the top of a module, or be a method of a value that says no more than what it is about.
+Tests name functions and context managers of modules that both guests have. In one guest they are called directly. In
+two guests, requests and results are sent over TCP (pickle). Whatever a request refers to must be at the top level of a
+module, or a method of a value that contains only plain data.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ import wire
 
 ADDRESS = (wire.SERVER, 18700)
 MEETING = 600.0  # seconds until both guests have started
-PATIENCE = 900.0  # more than any timeout of the peer; only ends a test that has failed anyway
+PATIENCE = 900.0  # more than any time-out of the peer; ends only a test that has already failed
 WHOLE_RUN = 1800.0
 
 
 class Agent:
-    """Does what the client's guest asks for. It keeps open the contexts that it has entered, the innermost one last."""
+    """Runs the requests of the client's guest. It keeps the entered contexts open, the innermost one last."""
 
     def __init__(self) -> None:
         self.contexts: list[contextlib.ExitStack] = []
@@ -34,7 +34,7 @@ class Agent:
         return function(*arguments)
 
     def enter(self, factory: Callable, *arguments: object) -> int:
-        """Enters a context; the number of its value."""
+        """Enters a context; returns the number of its value."""
         with contextlib.ExitStack() as stack:
             value = stack.enter_context(factory(*arguments))
             self.contexts.append(stack.pop_all())
@@ -56,12 +56,12 @@ class Agent:
         name, arguments = request
         try:
             return True, getattr(self, name)(*arguments)
-        except Exception:  # Whatever it is, it is the test's that has asked.
+        except Exception:  # Any exception belongs to the test that sent the request.
             return False, traceback.format_exc()
 
 
 def _answer_all(agent: Agent, file: BinaryIO) -> None:
-    """Until the other guest closes the connection."""
+    """Handles requests until the other guest closes the connection."""
     with contextlib.suppress(EOFError):
         while True:
             request = pickle.load(file)  # noqa: S301
@@ -70,7 +70,7 @@ def _answer_all(agent: Agent, file: BinaryIO) -> None:
 
 
 def serve() -> None:
-    """Does what the other guest asks for until that has ended its tests."""
+    """Handles the requests of the other guest until its tests have ended."""
     wire.ends()
     agent = Agent()
     with socket.create_server(ADDRESS) as listener:
@@ -84,7 +84,8 @@ def serve() -> None:
 
 @functools.cache
 def _connection() -> BinaryIO:
-    """Waits for the other guest; it goes on serving until the connection is closed, with this program at the latest."""
+    """Connects to the other guest, which serves until the connection is closed, at the latest when this program
+    ends."""
     wire.ends()
     limit = time.monotonic() + MEETING
     while True:
@@ -110,7 +111,7 @@ def _ask(name: str, *arguments: object) -> Any:
 
 
 class Remote:
-    """Stands for a value in the other guest, where its methods run."""
+    """Represents a value of the other guest, in which its methods run."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -129,11 +130,11 @@ def _held(factory: Callable, *arguments: object) -> Iterator[Remote]:
 
 
 def call(function: Callable, *arguments: object) -> Any:
-    """What a function returns at the server's end."""
+    """Calls a function at the server's end and returns its result."""
     return function(*arguments) if wire.ALONE else _ask("call", function, *arguments)
 
 
 def holding(factory: Callable[..., contextlib.AbstractContextManager], *arguments: object,
             ) -> contextlib.AbstractContextManager[Any]:
-    """A context at the server's end; its value, or what stands for that. What is entered last is left first."""
+    """Enters a context at the server's end; returns its value or a Remote. Contexts are left in reverse order."""
     return factory(*arguments) if wire.ALONE else _held(factory, *arguments)

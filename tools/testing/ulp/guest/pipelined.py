@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An NVMe target that posts data and response together, and disks whose blocks are bad."""
+"""An NVMe target that posts data and response together, and disks with bad blocks."""
 
 import contextlib
 import json
@@ -14,21 +14,21 @@ import wire
 
 MODULE = os.environ.get("ULP_PIPELINED_NVMET", "nvmet-rdma.ko")
 BAD_BLOCKS = os.environ.get("ULP_BAD_BLOCKS", "bad_blocks.ko")
-# Without it the kernel's own driver has the HCAs: the target finds nothing, and works as before.
+# With the in-tree driver the target finds no signature pipelining and works as the unchanged target.
 HAS_PIPELINING = os.environ.get("ULP_DRIVER") == "cxib"
-CXIB = os.environ.get("ULP_CXIB", "")  # the module, for the other driver's guest
+CXIB = os.environ.get("ULP_CXIB", "")  # path of cxib.ko for a guest of the in-tree driver
 SWITCH = pathlib.Path("/sys/kernel/debug/cxib/signature_pipelining")
 MEGABYTES = 32
 BLOCK = 512
-# What rdma calls IB_POLL_WORKQUEUE, by the numbers of Linux before 5.8. No other CQ of the device has it: those of the RDMA
-# core are polled in other contexts.
+# Name that the tool rdma prints for IB_POLL_WORKQUEUE, as it uses the numbers of Linux before 5.8. No other CQ of the
+# device has this context: the RDMA core polls its own CQs in other contexts.
 POLLED_BY_TARGET = "SOFTIRQ"
 COUNTERS = tuple(f"drv_signature_{name}" for name in ("stops", "cancelled", "spurious_events"))
 
 
 @contextlib.contextmanager
 def target(*options: str) -> Iterator[None]:
-    """A disk with protection information, served by the changed module; options are for the disk."""
+    """Exports a disk with protection information through the changed module. The options are for the disk."""
     with disks.appearing("sd*") as found:
         rdma.run("modprobe", "sd_mod")
         rdma.run("modprobe", "scsi_debug", f"dev_size_mb={MEGABYTES}", "dif=1", "dix=1", "guard=0", "delay=0",
@@ -44,7 +44,7 @@ def target(*options: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def bad_blocks(*blocks: int) -> Iterator[None]:
-    """Some blocks of the disk are bad meanwhile."""
+    """Makes these blocks of the disk bad inside the context."""
     rdma.run("insmod", BAD_BLOCKS, f"blocks={','.join(str(block) for block in blocks)}")
     try:
         yield
@@ -53,14 +53,14 @@ def bad_blocks(*blocks: int) -> Iterator[None]:
 
 
 def bad_reads() -> int:
-    """How often the target has read one of the bad blocks."""
+    """Number of bad blocks that the target has read."""
     return int(pathlib.Path("/sys/module/bad_blocks/parameters/reads").read_text())
 
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """Targets find no signature pipelining when a connection is made meanwhile: by cxib's switch, or on a device that
-    is not cxib's."""
+    """Connections made inside the context have no signature pipelining: cxib's switch is off, or the device is not
+    cxib's."""
     if not HAS_PIPELINING:
         rdma.run("insmod", CXIB)
         try:
@@ -76,23 +76,23 @@ def switched_off() -> Iterator[None]:
 
 
 def _resources(kind: str) -> list[dict]:
-    """Of the target's HCA, with what its driver says."""
+    """Resources of the target's HCA, with the driver's details."""
     entries = json.loads(rdma.run("rdma", "-j", "-dd", "resource", "show", kind))
     return [entry for entry in entries if entry["ifname"] == wire.ends()[0].device]
 
 
 def _queue_pairs() -> list[dict]:
-    """Those of the target that have signature pipelining."""
+    """The target's QPs that have signature pipelining."""
     return [entry for entry in _resources("qp") if COUNTERS[0] in entry]
 
 
 def counters() -> dict[int, tuple[int, ...]]:
-    """Of the target's QPs with signature pipelining, by number: stops, cancelled responses, unexplained events."""
+    """For each of the target's QPs with signature pipelining: stops, cancelled responses, unexplained events."""
     return {entry["lqpn"]: tuple(entry[name] for name in COUNTERS) for entry in _queue_pairs()}
 
 
 def completions() -> int:
-    """How many CQEs the target has polled; counted when none of its WRs is outstanding."""
+    """Number of CQEs that the target has polled, read when it has no outstanding WR."""
     rdma.until(lambda: all(entry["drv_send_produced"] == entry["drv_send_consumed"]
                            for entry in _resources("qp") if entry["type"] == "RC"), "all responses of the target have completed")
     return sum(entry["drv_consumer"] for entry in _resources("cq") if entry["poll-ctx"] == POLLED_BY_TARGET)

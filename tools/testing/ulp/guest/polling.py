@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Polling contexts of the CQs of all ULPs, by devlink parameters of cxib: one for all tests, or another one again and again."""
+"""Sets the polling contexts of all ULPs' CQs with cxib's devlink parameters, once or repeatedly."""
 
 import itertools
 import os
@@ -22,7 +22,7 @@ def devices() -> list[str]:
 
 
 def commands(device: str, softirq: str, process: str) -> str:
-    """Commands of devlink, one a line."""
+    """devlink commands, one per line."""
     values = {"cq_softirq_context": softirq, "cq_process_context": process}
     return "".join(
         f"dev param set pci/{device} name {name} value {value} cmode runtime\n" for name, value in values.items()
@@ -30,17 +30,17 @@ def commands(device: str, softirq: str, process: str) -> str:
 
 
 def set_contexts(device: str, softirq: str, process: str) -> bool:
-    """False if the device is not there, or refuses."""
+    """Returns False if the device does not exist or refuses."""
     lines = commands(device, softirq, process)
     return subprocess.run(["devlink", "--batch", "-"], input=lines, text=True, check=False).returncode == 0
 
 
 class Changer(threading.Thread):
-    """Sets the contexts of all devices, those that choose() says, until it is ended: devices come and go meanwhile, and
-    one that comes back has the driver's defaults.
+    """Sets the contexts that choose() returns on all devices until it is ended. Devices come and go, and a new device
+    has the driver's defaults.
 
-    One process of devlink reads all the commands: on the debug kernel, two for each change took more time of the
-    processors than the protocols.
+    One devlink process reads all commands, because on the debug kernel two processes for each change took more
+    processor time than the protocols.
     """
 
     def __init__(self, choose: Callable[[], tuple[str, str]]) -> None:
@@ -48,7 +48,7 @@ class Changer(threading.Thread):
         self.choose = choose
         self.requested = 0
         self.ended = threading.Event()
-        # devlink prints a line for each command that fails.
+        # devlink prints a line for each failed command.
         self.devlink = subprocess.Popen(
             ["devlink", "--force", "--batch", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -68,7 +68,7 @@ class Changer(threading.Thread):
                 self.requested += lines.count("\n")
 
     def end(self) -> int:
-        """Returns how often a context was set."""
+        """Ends the thread; returns how often a context was set."""
         self.ended.set()
         self.join()
         self.devlink.stdin.close()
@@ -78,7 +78,7 @@ class Changer(threading.Thread):
 
 
 def turns() -> int:
-    """Turns of CQs that exist, of all devices."""
+    """Number of turns of the existing CQs of all devices."""
     files = pathlib.Path("/sys/kernel/debug/cxib").glob("*/completion_queues")
     lines = itertools.chain.from_iterable(file.read_text().splitlines() for file in files)
     return sum(int(line.rsplit('"', 1)[1].split()[2]) for line in lines if line.startswith("0x"))
@@ -90,7 +90,7 @@ def at_random(seed: str) -> Callable[[], tuple[str, str]]:
 
 
 class Polling:
-    """With the contexts that are chosen; says at the end whether they were used."""
+    """Runs with the selected contexts; asserts at the end that they were used."""
 
     def __init__(self) -> None:
         self.changer: Changer | None = None

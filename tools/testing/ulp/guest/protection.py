@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks whose blocks have protection information, and data that goes bad before it gets to the HCA."""
+"""Disks whose blocks have protection information, and data that are corrupted before they reach the HCA."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from guest import LogTail
 
 MODULE = os.environ.get("ULP_CORRUPTION", "corruption.ko")
 PARAMETERS = pathlib.Path("/sys/module/corruption/parameters")
-# Where data comes from: the function that is handed it, and which of its arguments it is.
+# The function that receives the data of each side, and the position of its argument.
 CLIENT, TARGET = ("ib_map_mr_sg_pi", 1), ("rdma_rw_ctx_signature_init", 3)
 PLACE, SIZE = 1 << 20, 16 << 10
 
@@ -27,7 +27,7 @@ def is_armed() -> bool:
 
 @contextlib.contextmanager
 def corruption(place: tuple[str, int]) -> Iterator[None]:
-    """The next transfer of one side has a byte that is not what its protection information was computed for."""
+    """Corrupts a byte of the next transfer of one side, so that its protection information does not match."""
     function, argument = place
     rdma.run("insmod", MODULE, f"symbol={function}", f"argument={argument}", "armed=1")
     try:
@@ -61,7 +61,7 @@ def read(disk: str) -> bytes:
 
 @contextlib.contextmanager
 def left_to_the_hca(disk: str) -> Iterator[None]:
-    """The client's kernel neither computes nor checks the information itself."""
+    """Turns off the computation and the check of protection information in the client's kernel."""
     integrity = disks.BLOCKS / pathlib.Path(disk).name / "integrity"
     names = ("write_generate", "read_verify")
     for name in names:
@@ -74,9 +74,10 @@ def left_to_the_hca(disk: str) -> Iterator[None]:
 
 
 class Protected(ulp.Protocol):
-    """A disk with protection information; a subclass says what connects to it, and how an error is reported."""
+    """Base of tests of a disk with protection information. A subclass connects to the disk and knows how an error is
+    reported."""
 
-    ERROR = ""  # what the kernel log says of one
+    ERROR = ""  # kernel message about an error
 
     def connection(self) -> contextlib.AbstractContextManager[str]:
         raise NotImplementedError
@@ -111,7 +112,7 @@ class Protected(ulp.Protocol):
                 self.assertEqual(read(disk), data[::-1])
 
     def assert_not_written(self, disk: str, before: bytes) -> None:
-        """What was there has stayed, where the target sees that the block is bad."""
+        """Asserts that the old data have stayed, if the target detects the bad block."""
 
     def test_bad_written_block_reported_to_writer(self) -> None:
         before, data = bytes(SIZE), b"x" * SIZE

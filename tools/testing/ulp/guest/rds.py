@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reliable Datagram Sockets: messages, and what goes with them: RDMA and atomic operations (linux/rds.h)."""
+"""RDS sockets: messages with RDMA and atomic operations (linux/rds.h)."""
 
 import contextlib
 import ctypes
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import rdma
 
-PATIENCE = 250  # seconds; only ends a test that has failed anyway
+PATIENCE = 250  # seconds; ends only a test that has already failed
 SOL_RDS = 276
 RDMA_ARGUMENTS, RDMA_DESTINATION, RDMA_MAP, RDMA_STATUS = 1, 2, 3, 4
 FETCH_ADD, COMPARE_SWAP, MASKED_FETCH_ADD, MASKED_COMPARE_SWAP = 6, 7, 8, 9
@@ -21,9 +21,9 @@ FLAG_WRITE, FLAG_NOTIFY = 0x01, 0x20
 
 
 def unloading_waits() -> bool:
-    """Whether unloading waits until connections have ended; else the kernel crashes (Documentation/ulps.rst).
+    """Whether unloading waits until connections have ended; otherwise the kernel crashes (Documentation/ulps.rst).
 
-    It waits for one workqueue, and in some kernels each connection has another one, of this name.
+    Unloading waits for one workqueue. In some kernels each connection has another workqueue, with this name.
     """
     file = rdma.run("modinfo", "-n", "rds").strip()
     with lzma.open(file) if file.endswith(".xz") else open(file, "rb") as module:
@@ -31,7 +31,7 @@ def unloading_waits() -> bool:
 
 
 class Memory:
-    """Memory that is at the same place as long as it lives."""
+    """Memory whose address does not change."""
 
     def __init__(self, size: int) -> None:
         self.bytes = mmap.mmap(-1, size)
@@ -47,7 +47,7 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Received:
-    """A message and what came with it."""
+    """A message with its control messages."""
 
     data: bytes
     source: tuple[str, int]
@@ -55,7 +55,7 @@ class Received:
 
 
 class Socket:
-    """An RDS socket; what is sent from it goes to its peer."""
+    """An RDS socket that sends to its peer."""
 
     def __init__(self, address: str, port: int, peer: tuple[str, int]) -> None:
         self.socket = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
@@ -76,26 +76,26 @@ class Socket:
         return Received(data, source, {kind: value for level, kind, value in control if level == SOL_RDS})
 
     def ping(self) -> None:
-        """Port 0 of every address answers an empty message; so does the kernel of the peer here."""
+        """Sends an empty message to port 0 of the peer, whose kernel replies."""
         self.socket.sendto(b"", (self.peer[0], 0))
         answer = self.receive()
         if answer.data or answer.source != (self.peer[0], 0):
             raise AssertionError(f"unexpected answer {answer}")
 
     def offer(self, memory: Memory) -> None:
-        """Sends a message that gives the peer the right to read and write some memory."""
+        """Sends a message that lets the peer read and write the memory."""
         cookie = ctypes.c_uint64(0)
         self.send(b"memory", RDMA_MAP,
                   struct.pack("=4Q", memory.address, memory.size, ctypes.addressof(cookie), FLAG_WRITE))
 
     def accept_offer(self) -> int:
-        """The other side of it: the cookie that names the peer's memory."""
+        """Receives an offer; returns the cookie of the peer's memory."""
         return struct.unpack("=Q", self.receive().control[RDMA_DESTINATION])[0]
 
     def transfer(self, cookie: int, offset: int, pieces: list[tuple[int, int]], *, write: bool) -> int:
-        """Reads or writes memory of the peer, from or to pieces (address, length) of memory here.
+        """Reads or writes memory of the peer, from or to local pieces (address, length).
 
-        Sends a message behind it, which the peer has to take. The result is the status, 0 if all is well.
+        Sends a message after the operation, which the peer must receive. Returns the status, 0 on success.
         """
         vector = ctypes.create_string_buffer(b"".join(struct.pack("=2Q", *piece) for piece in pieces))
         flags = FLAG_NOTIFY | (FLAG_WRITE if write else 0)
@@ -106,9 +106,9 @@ class Socket:
         return self._status()
 
     def atomic(self, kind: int, cookie: int, offset: int, result: int, *operands: int) -> int:
-        """An atomic operation on eight bytes of the peer's memory; what was there goes to the address RESULT.
+        """Runs an atomic operation on eight bytes of the peer's memory. The old value goes to the address RESULT.
 
-        :param operands: add | compare, swap | add, mask of no carry | compare, swap, their masks
+        :param operands: add | compare, swap | add, no-carry mask | compare, swap, their masks
         """
         words = (*operands, 0, 0, 0)[:4]
         self.token += 1
@@ -123,13 +123,13 @@ class Socket:
 
 
 class Server:
-    """The end that has the memory; everything that a test wants to know or to change of it is a value."""
+    """The end with the memory. All arguments and results are plain values."""
 
     def __init__(self, connected: Socket, size: int) -> None:
         self.socket, self.memory = connected, Memory(size)
 
     def offer(self, contents: bytes) -> None:
-        """Gives the peer the right to read and write memory with these contents."""
+        """Lets the peer read and write memory with these contents."""
         self.memory.bytes[:] = contents
         self.socket.offer(self.memory)
 
@@ -145,7 +145,7 @@ class Server:
 
 @contextlib.contextmanager
 def exerciser(address: str) -> Iterator[subprocess.Popen]:
-    """The program that answers pings and verifies streams. RDS drops what comes to a port without a program."""
+    """Runs the program that replies to pings and verifies streams. RDS drops messages to a port without a program."""
     with rdma.background("rds_exercise", "serve", "--local", address, "--time-limit", 0) as program:
         if not program.stdout.readline().startswith("serving on "):
             raise AssertionError(f"the server has ended: {program.communicate()[0]}")
@@ -154,6 +154,6 @@ def exerciser(address: str) -> Iterator[subprocess.Popen]:
 
 @contextlib.contextmanager
 def server(address: str, port: int, peer: str, size: int) -> Iterator[Server]:
-    """A server for the socket with the same port of a peer."""
+    """A server for the socket of a peer with the same port."""
     with contextlib.closing(Socket(address, port, (peer, port))) as connected:
         yield Server(connected, size)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA of this guest that goes away and comes back, by what an administrator, the slot or the firmware does.
+"""An HCA of this guest that an administrator, the slot or firmware removes and returns.
 
-A link of rdma_rxe is no PCI device: it is deleted and added, but can neither be pulled nor report a fatal fault.
+A link of rdma_rxe is not a PCI device: it can be deleted and added, but it cannot be pulled and cannot report a fatal
+error.
 """
 
 import os
@@ -21,7 +22,7 @@ PCI_ONLY = unittest.skipIf(wire.RXE, "a link of rdma_rxe is no PCI device")
 
 
 def unload() -> None:
-    """Unloads the driver, whoever uses its devices."""
+    """Unloads the driver even if its devices are in use."""
     for module in MODULES:
         rdma.run("rmmod", module)
 
@@ -35,7 +36,7 @@ def load() -> None:
 
 
 class Hca:
-    """The emulator numbers the HCAs in the order of their devices; the first two are the ends of the wire."""
+    """An HCA. The emulator numbers HCAs in the order of their devices; the first two are the ends of the wire."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -53,7 +54,7 @@ class Hca:
             return False
 
     def registration(self) -> int:
-        """Differs from one RDMA device to the next one."""
+        """A value that changes with each registered RDMA device."""
         try:
             return next(self.directory.glob("infiniband/*")).stat().st_ino
         except (StopIteration, OSError):
@@ -77,7 +78,7 @@ class Hca:
         self.bind()
 
     def recovers_each_time(self) -> None:
-        """Even if it has failed a moment ago."""
+        """Makes the reporter recover the device even after a recent failure."""
         rdma.run("devlink", "health", "set", f"pci/{self.name}", "reporter", REPORTER, "grace_period", 0)
 
     def reports_a_fatal_fault(self) -> None:
@@ -88,7 +89,7 @@ class Hca:
 
 
 class Link:
-    """A link of rdma_rxe: the interface below it stays when it goes."""
+    """A link of rdma_rxe. The network interface stays when the link is deleted."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -117,7 +118,7 @@ def hca(number: int) -> Hca | Link:
 
 
 def come_back(*hcas: Hca | Link) -> None:
-    """Waits until they are there again; their users have everything that they need."""
+    """Waits until these devices are back with everything that their users need."""
     for hca in hcas:
         rdma.until(hca.is_active, f"the port of {hca.name} is active again", PATIENCE)
     if wire.RXE:

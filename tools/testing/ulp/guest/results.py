@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes down how each test ended, for tables: one JSON object a line, so that what a guest leaves when it dies counts."""
+"""Writes the result of each test as one JSON object per line, so that the results survive a crash of the guest."""
 
 import json
 import os
@@ -9,13 +9,13 @@ from labrun.reports import Scanner, complaints
 
 FILE = os.environ.get("ULP_RESULTS")
 LOSS = bool(os.environ.get("ULP_LOSS"))
-RECORD = 8192  # no record of the log is longer
+RECORD = 8192  # maximum length of a log record
 
 
 class KernelLog:
-    """What the kernel complains of from now on, as tools/lab/run sees it: without what is known to be harmless.
+    """Complaints of the kernel from now on as tools/lab/run defines them, without those known to be harmless.
 
-    :param records: /dev/kmsg, which gives one record a read and does not wait for more
+    :param records: /dev/kmsg, opened non-blocking; it returns one record per read
     """
 
     def __init__(self, records: int) -> None:
@@ -28,16 +28,16 @@ class KernelLog:
             try:
                 record = os.read(self.records, RECORD)
             except BrokenPipeError:
-                continue  # The oldest records have gone; it goes on with those that are there.
+                continue  # The oldest records were overwritten; reading continues with the existing ones.
             except BlockingIOError:
                 return
-            # Level, number and time; the text; lines with the names of devices.
+            # A record has level, number and time, then the text, then lines with device names.
             text = record.decode(errors="replace").split("\n", 1)[0].partition(";")[2]
             for line in text.split("\\x0a"):
                 self.scanner.feed(line)
 
     def complaints(self) -> list[str]:
-        """The first lines of those since the last time."""
+        """The first lines of the complaints since the last call."""
         self._read()
         new, self.reported = self.scanner.reports[self.reported:], len(self.scanner.reports)
         return [report.headline for report in complaints(new)]
@@ -50,7 +50,7 @@ def open_log() -> KernelLog:
 
 
 class Recorded(unittest.TextTestResult):
-    """A result that is also kept. The last line of a test counts: each begins as one that the guest does not survive."""
+    """Records results. Each test starts with a line "died", which its later lines replace: the last line counts."""
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
@@ -63,7 +63,7 @@ class Recorded(unittest.TextTestResult):
                 file.write(json.dumps({"test": test, "loss": LOSS, "outcome": outcome, "reason": reason}) + "\n")
 
     def _write_complaints_after_the_last_test(self) -> None:
-        """A class takes down what it has made, and unloads modules, when its tests have ended."""
+        """Records complaints after the last test: a class then removes its objects and unloads modules."""
         if new := self.log.complaints():
             self._write(f"after {self.last}", "complaint", new[0])
 
@@ -112,6 +112,6 @@ class Recorded(unittest.TextTestResult):
 
 
 class Runner(unittest.TextTestRunner):
-    """Keeps results."""
+    """A test runner that records results."""
 
     resultclass = Recorded

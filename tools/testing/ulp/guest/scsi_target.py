@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's SCSI target: what its fabrics, iSER and SRP, have in common."""
+"""What the iSER and SRP fabrics of the kernel's SCSI target share."""
 
 import contextlib
 import pathlib
@@ -24,19 +24,19 @@ def _backstore(kind: str, name: str, control: str) -> Iterator[pathlib.Path]:
         yield directory
     finally:
         directory.rmdir()
-        # Goes when the last disk of it has gone.
+        # The directory is removed with its last disk.
         with contextlib.suppress(OSError):
             adapter.rmdir()
 
 
 def backstore(name: str, disk: str) -> contextlib.AbstractContextManager[pathlib.Path]:
-    """A disk of this guest as the target offers it."""
+    """Exports a disk of this guest."""
     return _backstore("iblock", name, f"udev_path={disk}")
 
 
 @contextlib.contextmanager
 def protected_backstore(name: str, pages: int = 8192) -> Iterator[pathlib.Path]:
-    """A disk in the memory of the target, whose blocks have protection information of type 1."""
+    """Exports a RAM disk of the target whose blocks have protection information of type 1."""
     with _backstore("rd_mcp", name, f"rd_pages={pages}") as directory:
         disks.write(directory / "attrib/pi_prot_type", 1)
         yield directory
@@ -53,7 +53,7 @@ def linked(link: pathlib.Path, target: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def made(*directories: pathlib.Path) -> Iterator[None]:
-    """Directories of the configuration, whose making and removal are what does something."""
+    """Creates configfs directories in order and removes them in reverse order; both have effects in the target."""
     with contextlib.ExitStack() as stack:
         for directory in directories:
             directory.mkdir()

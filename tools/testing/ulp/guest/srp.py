@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The SCSI RDMA protocol: the kernel's target and initiator, over either connection manager.
+"""SRP with the kernel's target and initiator, over either connection manager.
 
-Over InfiniBand's own, the initiator finds the target through the subnet manager and the device management agent of
-the target's node (srp_daemon); over the RDMA connection manager the test passes an address.
+Over the IB connection manager, the initiator finds the target through the subnet manager and the device management
+agent of the target's node (srp_daemon). Over the RDMA connection manager, the test passes an address.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def _initiator(client_guid: str, extension: int) -> str:
 
 @contextlib.contextmanager
 def target(disk: str, *client_guids: str) -> Iterator[None]:
-    """Offers a disk to the initiators with these GUIDs: 16 hexadecimal digits each."""
+    """Exports a disk to the initiators with these GUIDs of 16 hexadecimal digits."""
     rdma.run("modprobe", "ib_srpt")
     name = f"0x{gid(wire.ends()[0].device)}"
     group = FABRIC / name / name
@@ -57,7 +57,7 @@ def target(disk: str, *client_guids: str) -> Iterator[None]:
 
 
 def service_guid() -> str:
-    """What a target of this guest goes by: 16 hexadecimal digits."""
+    """Service GUID of a target in this guest: 16 hexadecimal digits."""
     text = pathlib.Path("/sys/module/ib_srpt/parameters/srpt_service_guid").read_text().strip()
     return f"{int(text, 16):016x}"
 
@@ -71,11 +71,11 @@ def _device() -> str:
 
 
 def discover() -> dict[str, str]:
-    """What ibsrpdm finds in the fabric, other than on this device: the strings to log in with, by the GID of the target's
+    """Login strings of the targets that ibsrpdm finds in the fabric, except on this device, by GID of the target's
     port.
 
-    It finds nothing before sysfs lists the SCSI host, nor before the subnet manager knows that the target's port has device
-    management.
+    ibsrpdm finds nothing until sysfs lists the SCSI host and the subnet manager knows that the target's port supports
+    device management.
     """
     _load()
     number = next(path.name.removeprefix("umad") for path in pathlib.Path("/sys/class/infiniband_mad").glob("umad*")
@@ -94,7 +94,7 @@ def discover() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _session() -> Iterator[list[str]]:
-    """Waits for the disk of a session that is begun meanwhile; ends it afterwards."""
+    """Waits for the disk of a session that starts inside the context; ends the session afterwards."""
     before = set(REMOTE_PORTS.glob("*"))
     with disks.appearing("sd*") as found:
         yield found
@@ -111,9 +111,9 @@ def end_all() -> None:
 
 
 def log_in(target_gid: str, device: str = "") -> str:
-    """Lets srp_daemon log in, from the client's device or another one, to a target that it finds; the disk.
+    """Lets srp_daemon find a target and log in from the client's device or another one; returns the disk.
 
-    A target that still knows the session before refuses the first login after it.
+    A target refuses the first login until it has noticed the end of the previous session.
     """
     _load()
     RULES.write_text(f"a dgid={target_gid}\nd\n")
@@ -129,10 +129,10 @@ def log_in(target_gid: str, device: str = "") -> str:
 
 
 def never_reconnect() -> None:
-    """Has the sessions of this guest end their I/O as soon as their connections end, and leave it at that.
+    """Makes the sessions of this guest end their I/O when their connections end, and never reconnect.
 
-    When ib_srp connects again on a device that is about to go, it cannot make a new queue pair, takes all its send
-    buffers for free nevertheless, and frees them once more when the requests of the old queue pair are flushed.
+    If ib_srp reconnects on a device that is about to be removed, it cannot create a QP. It then treats all its send
+    buffers as free, and frees them again when the old QP flushes its WRs.
     """
     for path in REMOTE_PORTS.glob("*"):
         disks.write(path / "reconnect_delay", "off")
@@ -140,9 +140,9 @@ def never_reconnect() -> None:
 
 
 def reconnect_every(seconds: int) -> None:
-    """Has the sessions of this guest end their I/O soon after their connections end, and make new connections.
+    """Makes the sessions of this guest end their I/O soon after their connections end, and reconnect.
 
-    For connections that end while their devices stay (see never_reconnect).
+    Only for connections that end while their devices stay (see never_reconnect).
     """
     for path in REMOTE_PORTS.glob("*"):
         disks.write(path / "fast_io_fail_tmo", 1)
@@ -166,9 +166,10 @@ def native_connection(target_gid: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def ip_connection(target_guid: str) -> Iterator[str]:
-    """Logs in over the RDMA connection manager; the disk.
+    """Logs in over the RDMA connection manager; returns the disk.
 
-    The initiator fails when resolving the address or the route takes longer than a second, as it may on a busy machine.
+    The initiator fails if resolving the address or the route takes longer than a second, which happens on a busy
+    machine.
     """
     _load()
     words = (f"id_ext={target_guid}", f"ioc_guid={target_guid}", f"dest={wire.SERVER}:{PORT}", f"src={wire.CLIENT}",
@@ -189,5 +190,6 @@ def ip_connection(target_guid: str) -> Iterator[str]:
 
 
 def connection(target_gid: str) -> contextlib.AbstractContextManager[str]:
-    """Over InfiniBand's own connection manager where there is one; else over that of RDMA, to the target of this guest."""
+    """Logs in over the IB connection manager if the device has one; otherwise over the RDMA connection manager to a
+    target in this guest."""
     return ip_connection(service_guid()) if wire.RXE else native_connection(target_gid)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OpenSM as the subnet manager of the fabric, in this guest on its first HCA."""
+"""Runs OpenSM as subnet manager of the fabric, in this guest on its first HCA."""
 
 import rdma
 
 
 def is_running() -> bool:
-    """False where the emulator's switch has the subnet manager."""
+    """Returns False if the emulator's switch has the subnet manager."""
     return rdma.succeeds("pidof", "opensm")
 
 
 def end() -> None:
-    """At once: one whose port has gone may not listen to anything else."""
+    """Kills OpenSM: an OpenSM whose port is gone may ignore other signals."""
     rdma.run("killall", "-9", "opensm")
     rdma.until(lambda: not is_running(), "the subnet manager ends")
 
@@ -27,7 +27,7 @@ def is_master() -> bool:
 
 
 def take_over() -> None:
-    """From the emulator's manager, if OpenSM doesn't run yet."""
+    """Starts OpenSM, unless it runs, and lets it take over from the emulator's subnet manager."""
     if not is_running():
         start()
     rdma.until(is_master, "OpenSM is the master")

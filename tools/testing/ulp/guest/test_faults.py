@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA or a target goes away in the middle of I/O and comes back.
+"""Removes an HCA or a target in the middle of I/O and returns it.
 
-I/O ends with an error, or continues, as the protocol promises; nothing hangs, and a new connection moves correct data.
-The modules must be unused at the end: a leaked reference would make their unloading fail.
+I/O ends with an error or continues, as the protocol specifies. Nothing hangs, and a new connection transfers correct
+data. The modules must be unused at the end: a leaked reference would make unloading fail.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_
 
 
 class ClientsHca:
-    """The client's HCA goes; a subclass says how. The target stays."""
+    """The client's HCA is removed; a subclass selects how. The target stays."""
 
     def setUp(self) -> None:
         self.hca = removable.hca(1)
@@ -85,7 +85,7 @@ class Replugging(ClientsHca, Faulty):
         self.hca.is_pulled_and_plugged_in_again()
 
     def test_iser_without_hca_resumes(self) -> None:
-        """The session makes a connection again over the HCA that is plugged in, but cannot be ended any more."""
+        """The session reconnects over the HCA that is plugged in, but can no longer be ended."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(iser.target(disks.in_memory(1)))
             stack.callback(iser.end_sessions)
@@ -95,7 +95,7 @@ class Replugging(ClientsHca, Faulty):
 
 
 class Target(Faulty):
-    """The target is killed and comes back with the same disk: I/O goes on, what was written is right."""
+    """The target is killed and returns with the same disk: I/O continues, and the written data are correct."""
 
     def test_nvme(self) -> None:
         link = nvme.CONFIG / "ports/1/subsystems" / nvme.SUBSYSTEM
@@ -141,12 +141,12 @@ class Target(Faulty):
             self.check_disk(nfs_file, kill, resumes=True)
 
     def test_rds(self) -> None:
-        # What was sent to the program that is gone is lost: RDS promises delivery to a port, not to a program.
+        # RDS guarantees delivery to a port, not to a program: messages to the ended program are lost.
         exercise = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--size", 4096)
         with test_rds.serve() as server:
             load = Load(*exercise, "--count", 500, "--time-limit", 10)
             server.kill()
-            # Wait for the failure first: the end file would end the load if a pass had just succeeded.
+            # The failure must come first: the end file would end the load if a pass had just succeeded.
             rdma.until(lambda: load.child.poll() is not None, "the program notices that its server is gone")
             status, output = load.end()
             self.assertEqual(status, 1, output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IP over InfiniBand in both modes, between two hosts that share nothing but the emulated wire."""
+"""Tests IPoIB in both modes between two hosts that share only the emulated wire."""
 
 import contextlib
 import json
@@ -21,18 +21,18 @@ NEAR, FAR = "10.8.0.1", "10.8.0.2"
 ROUTER, BEYOND = "10.7.0.1", "10.7.0.2"
 GROUP, GROUP_PORT = "239.7.7.7", 7777
 MESSAGES = 50
-IPERF_PORT, CONNECTIONS = 5201, 2  # one for what the two say to each other
+IPERF_PORT, CONNECTIONS = 5201, 2  # one connection is for control
 
 
 def unload() -> None:
-    """A guest that is one of two needs its interface afterwards."""
+    """Keeps the module if this guest is one of two, because it still needs its interface."""
     disks.unload("ib_ipoib")
     if not wire.ALONE:
         wire.restore(*wire.ends())
 
 
 class Hosts:
-    """Two hosts in modes with an MTU, the near one's first; the programs run in the near one."""
+    """Two hosts with a mode and an MTU each, the local host's first. The programs run in the local host."""
 
     modes: tuple[tuple[str, int], tuple[str, int]]
 
@@ -41,7 +41,7 @@ class Hosts:
         near_mode, far_mode = cls.modes
         cls.far, cls.near = peer.call(ip_hosts.far), ip_hosts.near()
         cls.enterClassContext(peer.holding(cls.far.running, FAR, *far_mode))
-        # Ends first: nothing can be asked of the other guest while its interface is down.
+        # This context ends first: while the other guest's interface is down, it cannot handle requests.
         cls.enterClassContext(cls.near.running(NEAR, *near_mode))
         cls.await_answer(FAR)
 
@@ -52,7 +52,7 @@ class Hosts:
 
     @contextlib.contextmanager
     def streaming(self, *options: str | int) -> Iterator[subprocess.Popen]:
-        """iperf3 in both hosts."""
+        """Runs iperf3 in both hosts."""
         with peer.holding(self.far.iperf3) as server:
             with self.near.background("iperf3", "-J", "-c", FAR, *options) as client:
                 yield client
@@ -64,14 +64,14 @@ class Hosts:
 
 
 class Traffic(Hosts):
-    """What both modes have to do."""
+    """Tests that both modes must pass."""
 
     mode = "datagram"
     mtu = 2044
 
     def test_ping_of_many_packet_lengths(self) -> None:
         for size in (0, 1, 700, self.mtu - 28, self.mtu - 27, 60000):
-            # Ends when five answers are there.
+            # ping ends after five replies.
             text = self.near.run("ping", "-n", "-A", "-w", 120, "-c", 5, "-s", size, "-p", "a5", FAR)
             if not ulp.LOSS:
                 self.assertTrue(ipoib.are_answered(text, 5), text)
@@ -85,7 +85,7 @@ class Traffic(Hosts):
         self.await_answer(f"{address}%{self.near.interface}")
 
     def test_tcp_streams_in_both_directions_complete(self) -> None:
-        # More than the socket of the sender keeps, however long it takes: the first packets may be lost.
+        # The amount exceeds the sender's socket buffer, without a time limit: the first packets may be lost.
         for direction in ([], ["--reverse"]):
             with self.streaming("-n", "8M", *direction) as client:
                 received = self.received(client)
@@ -122,9 +122,10 @@ class Traffic(Hosts):
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Traffic meanwhile, which has to go on and to arrive whole. Without a link no connection is made."""
+        """Runs traffic inside the context that must continue and arrive intact. Without a link no connection can be
+        made."""
         with self.streaming("-n", "2M", "-b", "2M") as client:
-            # It may have ended before they are seen, if this program gets no processor for eight seconds.
+            # The stream may end before its connections are seen, if this program is not scheduled for eight seconds.
             rdma.until(lambda: len(self.connections()) == CONNECTIONS or client.poll() is not None,
                        "iperf3 has its connections")
             yield
@@ -141,7 +142,7 @@ class Traffic(Hosts):
         with self.stream():
             peer.call(subnet_manager.end)
             peer.call(subnet_manager.start)
-            # Without a subnet manager the port would not become active again.
+            # Without a subnet manager the port would stay inactive.
             self.flap()
         self.await_answer(FAR)
 
@@ -160,7 +161,7 @@ class Connected(Traffic, unittest.TestCase):
 
 @ulp.IB_ONLY
 class PathMtu(Hosts, unittest.TestCase):
-    """The far host is a router: what lies behind it cannot take packets as long as the wire can."""
+    """The remote host is a router to a link with a smaller MTU than the wire."""
 
     modes = (("connected", 65520), ("connected", 65520))
     mtu = 1500
@@ -186,20 +187,20 @@ class PathMtu(Hosts, unittest.TestCase):
 @ulp.IB_ONLY
 @unittest.skipIf(ulp.LOSS, "has a plan of its own of what is lost")
 class PacketUnderWay(Hosts, unittest.TestCase):
-    """A connection that waits for an acknowledgement when its interface goes down; the module is unloaded next."""
+    """An interface goes down while its connection waits for an acknowledgement; then the module is unloaded."""
 
     modes = (("connected", 65520), ("connected", 65520))
 
     @classmethod
     def setUpClass(cls) -> None:
-        # Runs last, when the interfaces have left their namespaces.
+        # This cleanup runs last, when the interfaces have left their namespaces.
         cls.addClassCleanup(unload)
         super().setUpClass()
 
     def test_module_unloaded_after_connection_ends(self) -> None:
         rule = "packet drop service=rc times=1 direction=out @hca1"
         control("fault", rule)
-        # The only one: another one behind it would be answered, which ends the wait.
+        # A second packet would be answered, which ends the wait.
         with self.near.background("ping", "-n", "-c", 1, FAR):
             rdma.until(lambda: any(found["injected"] for found in control("faults")["rules"] if found["line"] == rule),
                        "the packet is lost")

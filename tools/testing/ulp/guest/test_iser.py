@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""iSER: what an initiator writes to a disk of the target over the wire is what it reads."""
+"""Tests iSER: an initiator reads what it has written over the wire to the target's disk."""
 
 import contextlib
 import unittest

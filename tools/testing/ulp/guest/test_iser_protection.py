@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""iSER with T10 protection information: the HCAs insert, strip and check it.
+"""Tests iSER with T10 protection information, which the HCAs insert, strip and check.
 
-The initiator's kernel guards blocks with checksums, which its HCA turns into the CRCs of the wire: the target cannot
-see that a block was bad before that. The initiator can, and reports it, but the block is written.
+The initiator's kernel guards blocks with IP checksums, and its HCA converts them to CRCs. So the target cannot detect a
+block that was bad before the conversion. The initiator detects and reports it, but the block is written.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ def serve() -> contextlib.AbstractContextManager:
 
 
 def unload() -> None:
-    # After such errors the kernel's target stays in use, with mlx5_ib as well: a session of it does not end, it seems.
+    # After such errors the kernel's target stays in use (with mlx5_ib too), because one of its sessions does not end.
     disks.unload("ib_iser")
 
 

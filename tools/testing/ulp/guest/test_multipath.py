@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A disk of an SRP target over two HCAs: I/O goes on when one of them, or its cable, is pulled, and uses it again when
-it is back."""
+"""Tests an SRP disk with paths over two HCAs: I/O continues when one HCA or its cable is pulled, and uses the path
+again when it is back."""
 
 import unittest
 
@@ -45,7 +45,7 @@ class TwoHcas(Faulty):
             with self.subTest(hca.device):
                 load = writes(self.disk)
                 hca.is_pulled_and_plugged_in_again()
-                # The first request afterwards notices it.
+                # The next request detects the failed path.
                 rdma.until(lambda: multipath.states().count("A") == 1, "the requests of one path fail")
                 status, output = load.end()
                 self.assertEqual(status, 0, output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NFS over RDMA: files that a client writes are those that it reads, and those that the server has."""
+"""Tests NFS over RDMA: client and server read the files that the client has written."""
 
 import contextlib
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NVMe over Fabrics: what a host writes to a disk of the target over the wire is what it reads."""
+"""Tests NVMe over Fabrics: a host reads what it has written over the wire to the target's disk."""
 
 import contextlib
 import unittest
@@ -49,7 +49,7 @@ class Disk(ulp.Protocol):
 
 
 class SharedReceives(ulp.Protocol):
-    """The target's connections share receive requests."""
+    """The target's connections share an SRQ."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Signature pipelining in the kernel's NVMe target: never a good response for bad data, and no reset for an error.
+"""Tests signature pipelining in the kernel's NVMe target: no good response for bad data, and no reset after an error.
 
-The target's module is the kernel's own, changed by tools/pipelined_nvmet. Whether a block is bad is for the target to say:
-the client's kernel does not check, and its HCA's reports of errors are dropped where it could see one.
+The target module is the kernel's with the changes of tools/pipelined_nvmet. Only the target may report a bad block: the
+client's kernel does not check, and error reports of its HCA are dropped.
 """
 
 import concurrent.futures
@@ -32,13 +32,13 @@ SIZE = 4096
 BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
 GUARD = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)
 READS = 1000
-PLACES = 64  # on the disk, of one read each
-QUEUES = 2  # of nvme.connection(), without that of the administration
+PLACES = 64  # areas of the disk, one for each read
+QUEUES = 2  # of nvme.connection(), without the admin queue
 SIG_ERR = 0xc  # opcode of the CQE
 SHORT_QUEUE = "--queue-size=32"
 """As many as there are reads in flight. For one of 128, the usual length, both ends make so many MRs that on the debug kernel
 of a slow machine the connection manager ends the attempt before they are done."""
-NO_KEEP_ALIVE = "--keep-alive-tmo=86400"  # its commands would count as well
+NO_KEEP_ALIVE = "--keep-alive-tmo=86400"  # keep-alive commands would be counted as well
 RETRIES = pathlib.Path("/sys/module/nvme_core/parameters/max_retries")
 
 
@@ -55,7 +55,7 @@ def content(place: int) -> bytes:
 
 
 def read(descriptor: int, place: int) -> bytes | int:
-    """What is read there; or the error."""
+    """Reads at a place; returns the data or the error number."""
     with mmap.mmap(-1, SIZE) as memory:
         try:
             os.preadv(descriptor, [memory], place * SIZE)
@@ -66,7 +66,7 @@ def read(descriptor: int, place: int) -> bytes | int:
 
 @contextlib.contextmanager
 def opened(disk: str) -> Iterator[int]:
-    """A disk with known contents; its descriptor."""
+    """A disk with known contents; returns its descriptor."""
     descriptor = os.open(disk, os.O_RDWR | os.O_DIRECT)
     try:
         for place in range(PLACES):
@@ -80,7 +80,7 @@ def opened(disk: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def connected(*options: str) -> Iterator[int]:
-    """A disk whose information is left to the target's HCA."""
+    """A disk whose protection information only the target's HCA handles."""
     with (nvme.connection(QUEUES, SHORT_QUEUE, *(options or [nvme.PATIENT])) as disk, protection.left_to_the_hca(disk),
           opened(disk) as descriptor):
         yield descriptor
@@ -88,8 +88,8 @@ def connected(*options: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def bad_blocks(*blocks: int) -> Iterator[None]:
-    """Some blocks of the target's disk are bad meanwhile. The client's HCA, which checks them too, does not report it: what
-    the target answers counts."""
+    """Makes these blocks of the target's disk bad inside the context. The client's HCA checks blocks as well, but its
+    report is dropped: only the target's response counts."""
     control("fault", f"cqe type={SIG_ERR} drop @hca1")
     try:
         with peer.holding(pipelined.bad_blocks, *blocks):
@@ -100,7 +100,7 @@ def bad_blocks(*blocks: int) -> Iterator[None]:
 
 class PipelinedTarget(ulp.Protocol):
     def setUp(self) -> None:
-        """A bad block is read once only. The debug kernel would report each of the host's mappings of commands."""
+        """Limits the DMA checker's reports, which the debug kernel would print for each command of the host."""
         self.enterContext(dma_checker.limited())
         rdma.run("modprobe", "nvme_core")
         self.addCleanup(disks.write, RETRIES, RETRIES.read_text().strip())
@@ -115,7 +115,7 @@ class PipelinedTarget(ulp.Protocol):
 
 class Disk(PipelinedTarget):
     def assert_counters_grow(self, before: dict[int, tuple[int, ...]], stops: range, cancelled: int) -> None:
-        """And no queue pair has been replaced, as after a reset."""
+        """Asserts that the counters grow and that no QP has been replaced, as a reset would do."""
         after = peer.call(pipelined.counters)
         self.assertEqual(after.keys(), before.keys())
         if not pipelined.HAS_PIPELINING:
@@ -133,7 +133,8 @@ class Disk(PipelinedTarget):
 
     @unittest.skipUnless(pipelined.HAS_PIPELINING, "counters of cxib")
     def test_read_takes_two_completions_of_target(self) -> None:
-        """Its command and its response; the data make a third one where they are not posted together."""
+        """The command and the response make one completion each. Data that are not posted with the response make a
+        third one."""
         for expected, find in ((2, contextlib.nullcontext), (3, pipelined.switched_off)):
             with self.subTest(expected), peer.holding(find), connected(NO_KEEP_ALIVE) as descriptor:
                 before = peer.call(pipelined.completions)
@@ -160,7 +161,7 @@ class Disk(PipelinedTarget):
                       concurrent.futures.ThreadPoolExecutor(32) as pool):
                     results = list(pool.map(lambda place: read(descriptor, place), range(32)))
                 self.assertEqual(results, [errno.EILSEQ if place in bad else content(place) for place in range(32)])
-                # One stop may be for several errors.
+                # One stop may handle several errors.
                 self.assert_counters_grow(before, range(1, len(bad) + 1), len(bad))
                 self.assert_reads_right(descriptor, PLACES)
 
@@ -175,7 +176,7 @@ class Disk(PipelinedTarget):
             self.assert_counters_grow(before, range(1, 2), 0)
 
     def test_bad_written_block_among_good_reads_cancels_nothing(self) -> None:
-        """The target reads the bad block from the host; responses of other reads are posted behind that."""
+        """The target reads the bad block from the host; it posts responses of other reads after it."""
         with (nvme.connection(1, SHORT_QUEUE, nvme.PATIENT) as disk, opened(disk) as descriptor,
               concurrent.futures.ThreadPoolExecutor(32) as pool):
             before = peer.call(pipelined.counters)
@@ -206,9 +207,9 @@ class Disk(PipelinedTarget):
 
 @unittest.skipUnless(pipelined.HAS_PIPELINING and wire.ALONE, "the stops of cxib's HCA, in this guest")
 class Removal(PipelinedTarget):
-    """The target's HCA is pulled while its driver handles a stop, at either command, and comes back."""
+    """The target's HCA is pulled while its driver handles a stop, at each of the two commands, and returned."""
 
-    # The client notices by keep-alives that the target's HCA is gone. They must not fail before that.
+    # The client detects the lost HCA with keep-alives, which must not fail before.
     OPTIONS = ("--keep-alive-tmo=20", "--reconnect-delay=1")
 
     def check(self, command: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NVMe over Fabrics with metadata: protection information that the HCAs insert, strip and check."""
+"""Tests NVMe over Fabrics with metadata: protection information that the HCAs insert, strip and check."""
 
 import contextlib
 from collections.abc import Iterator

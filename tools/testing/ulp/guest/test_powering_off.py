@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The machine is powered off while ULPs have connections with outstanding I/O.
+"""Powers the machine off while ULPs have connections with outstanding I/O.
 
-The last thing that happens in its guest: what is left open here stays open, and the run ends when the power is off.
+This test is the last one of its guest: it closes nothing, and the run ends when the power is off.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ READY = b"ready"
 
 
 def use_for_ever(writer: int) -> None:
-    """Connects and writes, says so, and never lets go."""
+    """Connects, writes, reports, and never disconnects."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(iser.target(disks.in_memory(0)))
         stack.enter_context(nvme.target(disks.in_memory(1)))
@@ -40,10 +40,10 @@ class InTheMiddle(unittest.TestCase):
         wire.ends()
         reader, writer = os.pipe()
         if os.fork() == 0:
-            # What this process has opened must not be closed at its end: it has none.
+            # The process must not close what it has opened, so it never ends.
             try:
                 os.setsid()
-                # A reader of a pipe of the parent waits until all its writers have closed it.
+                # The parent's reader of a pipe waits until all writers have closed it.
                 os.closerange(3, writer)
                 os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
                 use_for_ever(writer)
@@ -52,7 +52,7 @@ class InTheMiddle(unittest.TestCase):
             os._exit(1)
         os.close(writer)
         self.assertEqual(os.read(reader, len(READY)), READY, "connections cannot be made")
-        # One pass of it may just have ended, and the next one not have begun.
+        # fio may be between two passes.
         rdma.until(lambda: rdma.succeeds("pidof", "fio"), "there is I/O")
 
 

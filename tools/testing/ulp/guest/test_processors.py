@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processors go offline and come back, and interrupts move, in the middle of I/O: it continues in each polling context."""
+"""Takes processors offline and online and moves interrupts in the middle of I/O: I/O continues in each polling
+context."""
 
 import contextlib
 import os
@@ -36,7 +37,7 @@ def offline(processor: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def contexts(softirq: str, process: str) -> Iterator[None]:
-    """Of the CQs of all HCAs."""
+    """Sets the polling contexts of the CQs of all HCAs."""
     for device in polling.devices():
         if not polling.set_contexts(device, softirq, process):
             raise AssertionError(f"{device} refuses {softirq}:{process}")
@@ -48,14 +49,14 @@ def contexts(softirq: str, process: str) -> Iterator[None]:
 
 
 def completion_interrupts() -> list[int]:
-    """Numbers of the completion vectors of all HCAs."""
+    """Interrupt numbers of the completion vectors of all HCAs."""
     lines = pathlib.Path("/proc/interrupts").read_text().splitlines()
     return [int(line.split(":")[0]) for line in lines if re.search(r"cxib-comp\d+@", line)]
 
 
 @contextlib.contextmanager
 def moved(processor: int) -> Iterator[None]:
-    """All completion vectors are on this processor."""
+    """Moves all completion vectors to this processor inside the context."""
     files = [pathlib.Path(f"/proc/irq/{number}/smp_affinity_list") for number in completion_interrupts()]
     before = [file.read_text() for file in files]
     try:
@@ -69,7 +70,8 @@ def moved(processor: int) -> Iterator[None]:
 
 class IoTest(load.Faulty):
     def io_goes_on(self, what: str, chosen: tuple[str, str]) -> None:
-        """The CQs of the RDMA core have no turns: there the end of the load says whether it has continued."""
+        """Asserts that I/O continues. CQs of the RDMA core have no turns, so for them only the end of the load shows
+        it."""
         if chosen[0] == "core":
             return
         before = polling.turns()
@@ -99,17 +101,18 @@ class Processors(IoTest):
                     self.check(offline(processor), chosen, f"without {processor.name}")
 
     def test_moved_vectors_move_softirq_and_workqueue(self) -> None:
-        """Where their runners have turns; threads and unbound work items stay where the scheduler puts them."""
+        """Compares the processors of turns. The scheduler places threads and unbound work items, so they are not
+        tested."""
         chosen = "softirq", "workqueue"
         self.addCleanup(disks.write, RUN, 0)
         with self.io(chosen):
             for processor in (0, 1, 0):
                 with self.subTest(processor=processor), moved(processor):
-                    # Runners that are never idle meanwhile have their next turn where they were.
+                    # A runner that is never idle takes its next turn on the old processor.
                     rdma.until(lambda number=processor: self.processors_of_turns(chosen) == {number}, "all turns are there")
 
     def processors_of_turns(self, chosen: tuple[str, str]) -> set[int]:
-        """Of the turns in the next while."""
+        """Processors of the turns in the next interval."""
         disks.write(TRACE / "trace", "")
         disks.write(RUN, 1)
         self.io_goes_on("where its vectors are", chosen)
@@ -125,19 +128,19 @@ def vector_threads() -> dict[str, pathlib.Path]:
     """The threads of completion vectors in /proc, by name."""
     names = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):  # one that has ended meanwhile
+        with contextlib.suppress(OSError):  # a thread that has just ended
             names[path.read_text().strip()] = path.parent
     return {name: path for name, path in names.items() if re.fullmatch(r"cxib\d+/comp\w+", name)}
 
 
 def allowed(thread: pathlib.Path) -> str:
-    """Where it may run."""
+    """The processors on which a thread may run."""
     return re.search(r"(?m)^Cpus_allowed_list:\s*(\S+)$", (thread / "status").read_text())[1]
 
 
 @unittest.skipIf(len(list(NODES.glob("node[0-9]*"))) < 2, "the guest has one NUMA node; see --nodes of tools/testing/ulp/run")
 class Nodes(IoTest):
-    """The HCAs are on the second node."""
+    """Tests HCAs on the second NUMA node."""
 
     def test_threads_follow_their_vectors_unless_they_were_moved(self) -> None:
         near, far = processors_of(1), processors_of(0)

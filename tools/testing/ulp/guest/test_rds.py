@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reliable Datagram Sockets: messages arrive whole and in order; RDMA and atomic operations do what they should."""
+"""Tests RDS: messages arrive intact and in order, and RDMA and atomic operations have the specified results."""
 
 import contextlib
 import itertools
@@ -24,9 +24,9 @@ ONES = 0xFFFFFFFFFFFFFFFF
 
 @contextlib.contextmanager
 def serve() -> Iterator[subprocess.Popen]:
-    """The program that serves."""
+    """Runs the server program."""
     rdma.run("modprobe", "rds_rdma")
-    # The headers of all messages of a connection are unmapped, in another direction, when it ends: at any time from now.
+    # At the end of a connection, RDS unmaps the headers of all messages in another direction, at any later time.
     dma_checker.limit()
     with rds.exerciser(wire.SERVER) as program:
         yield program
@@ -39,7 +39,7 @@ def unload() -> None:
 
 @contextlib.contextmanager
 def atomic_rights(module: str) -> Iterator[None]:
-    """What RDS itself registers lacks the right; so its own peer would refuse."""
+    """Adds the atomic access right to memory that RDS registers: RDS omits it, so its peer would refuse."""
     rdma.run("insmod", module)
     try:
         yield
@@ -60,7 +60,7 @@ class Messages(Rds):
                                 "--count", count, "--size", size, "--time-limit", rds.PATIENCE).strip(), flush=True)
 
     def test_signal_before_wait_ends_server(self) -> None:
-        """Wherever the signal comes: one that is only noted before an unlimited wait would leave the program waiting."""
+        """Sends the signal at any time: a program that only records it before an unlimited wait would never end."""
         rdma.run("strace", "-qq", "--kill-on-exit", "-o", "/dev/null", "-e", "inject=recvfrom:signal=SIGTERM",
                  "rds_exercise", "serve", "--local", wire.CLIENT, "--time-limit", 0, timeout=60)
 
@@ -88,18 +88,18 @@ class RemoteMemory(Rds):
         self.client = rds.Socket(wire.CLIENT, number, (wire.SERVER, number))
         self.addCleanup(self.client.close)
         self.random = random.Random(number)  # noqa: S311
-        self.contents = self.random.randbytes(MEMORY)  # of the server's memory, as they have to be
+        self.contents = self.random.randbytes(MEMORY)  # expected content of the server's memory
         self.local = rds.Memory(MEMORY)
         self.client.ping()
         self.server.offer(self.contents)
         self.cookie = self.client.accept_offer()
 
     def expect(self, offset: int, data: bytes) -> None:
-        """What the server's memory has now at one place; the rest is as it was."""
+        """Asserts that the server's memory has the data at the offset and is otherwise unchanged."""
         self.contents = self.contents[:offset] + data + self.contents[offset + len(data):]
 
     def assert_same(self, found: bytes, expected: bytes) -> None:
-        """Names only the first difference: a mebibyte is too long to print."""
+        """Reports only the first difference, as a mebibyte is too long to print."""
         self.assertEqual(len(found), len(expected))
         if found != expected:
             place = next(place for place in range(len(found)) if found[place] != expected[place])
@@ -149,7 +149,8 @@ class Atomic(RemoteMemory):
         cls.enterClassContext(peer.holding(atomic_rights, os.environ["ULP_RDS_ATOMIC"]))
 
     def check(self, kind: int, before: int, operands: tuple[int, ...], after: int) -> None:
-        """Applies an operation to a word of the server's memory: only that changes, the client gets what it was."""
+        """Runs an operation on a word of the server's memory: only this word changes, and the client gets the old
+        value."""
         place, result = 4096 + 8, 64
         self.server.set_word(place, before)
         self.expect(place, after.to_bytes(8, "little"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All protocols in a short form, for a kernel that checks everything that it does and takes its time for that.
+"""Tests all protocols in a short form, for the slow debug kernel.
 
-The client's HCA reports a fatal fault in the middle of I/O. Afterwards a new connection moves verified data, and the
-client's module is unloaded; under the connection, unless that holds the module.
+The client's HCA reports a fatal error in the middle of I/O. Afterwards a new connection transfers verified data, and
+the client's module is unloaded, during the connection if the connection does not hold the module.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class Short(Faulty):
 
 class Nvme(Short):
     def test_fatal_fault_and_unload_survived(self) -> None:
-        # Completions of the host share lines of the cache, each of which the checker of DMA mappings reports.
+        # The host's CQEs share cache lines, each of which the DMA checker reports.
         with dma_checker.limited(), nvme.target(disks.in_memory(0)):
             self.check(nvme_disk, "nvme_rdma", resumes=False)
 
@@ -69,7 +69,7 @@ class Srp(Short):
 
 class Nfs(Short):
     def test_fatal_fault_and_unload_survived(self) -> None:
-        # Both ends have the same module, which a server holds.
+        # Both ends use the same module, which a server holds.
         with nfs.server(disks.in_memory(3)):
             self.check_disk(nfs_file, self.fault, resumes=True)
         rmmod("rpcrdma")
@@ -86,7 +86,7 @@ class Rds(Short):
             status, output = load.end()
             self.assertEqual(status, 0, output)
             rdma.run(*self.EXERCISE, "--count", 200)
-        # The connection stays when the programs that have used it have ended.
+        # The connection outlives the programs that have used it.
         if rds.unloading_waits():
             rmmod("rds_rdma")
 
@@ -106,7 +106,7 @@ class Ipoib(Short):
 
     @staticmethod
     def received(data: bytes) -> bytes:
-        """Sends over TCP; the digest of what arrives."""
+        """Sends data over TCP; returns the digest of what arrives."""
         def send() -> None:
             with socket.create_connection((wire.SERVER, PORT), rdma.PATIENCE, (wire.CLIENT, 0)) as sender:
                 sender.sendall(data)

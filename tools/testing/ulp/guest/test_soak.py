@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All protocols at the same time, with data that is compared, for ULP_SOAK seconds; with --polling random:SEED the polling
-contexts of their CQs change all the while. The kernel that checks itself has to find nothing.
+"""Runs all protocols at the same time with verified data for ULP_SOAK seconds; the debug kernel must report nothing.
+With --polling random:SEED the polling contexts of their CQs change during the test.
 
-RDS runs in a part of its own, the last one, a quarter as long: its first connection takes two locks in the wrong order, and after
-it has reported that, the kernel does not check the locks of anyone."""
+RDS runs last and alone, for a quarter of the time: its first connection takes two locks in the wrong order, and lockdep
+turns itself off after that report.
+"""
 
 import contextlib
 import os
@@ -37,8 +38,8 @@ ISER_SETTINGS = (("node.conn[0].timeo.noop_out_interval", 0), ("node.conn[0].tim
 
 
 def ip_stream() -> Load:
-    # Where processors are busy the server ends a stream that takes some seconds longer than it should, or refuses the next
-    # one since it has not ended the last. Begun anew until it succeeds: the test waits for the end of the pass.
+    # On a busy machine the iperf3 server ends a stream that takes too long, or refuses a stream because the last one
+    # has not ended. The load is restarted until it succeeds, as the test waits for the end of a pass.
     return retried("iperf3: error", "iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "1M", "-b", "4M")
 
 
@@ -49,15 +50,15 @@ def set_nvme_timeouts() -> None:
 
 
 def set_command_timeout(disk: str) -> None:
-    """Of a disk of SCSI."""
+    """Sets the command time-out of a SCSI disk."""
     disks.write(pathlib.Path("/sys/block") / pathlib.Path(disk).name / "device/timeout", PATIENCE)
 
 
 class Soak(Faulty):
     @classmethod
     def setUpClass(cls) -> None:
-        # Completions of the host share lines of the cache, each of which the checker of DMA mappings reports; at the end RDS
-        # unmaps the headers of its messages in another direction than it has mapped them.
+        # The host's CQEs share cache lines, each of which the DMA checker reports. At its end, RDS unmaps message
+        # headers in another direction than it has mapped them.
         cls.enterClassContext(dma_checker.limited())
         super().setUpClass()
 
@@ -65,12 +66,13 @@ class Soak(Faulty):
         gid = srp.gid(wire.ends()[0].device)
         for server in (nvme.target(disks.in_memory(0)), iser.target(disks.in_memory(1)),
                        srp.target(disks.in_memory(2), wire.client_guid()), nfs.server(disks.in_memory(3)),
-                       # What it prints of each stream is not read.
+                       # The test does not read the output for each stream.
                        rdma.background("iperf3", "-s", "-B", wire.SERVER, "--logfile", "/dev/null")):
             stack.enter_context(server)
         time.sleep(1)
         set_nvme_timeouts()
-        # All are connected before one has load; that with the most memory keys first: each connection has its time limits.
+        # All connections are made before any load starts, as each has time limits; the one with the most mkeys comes
+        # first.
         paths = {"iser": iser_disk(*ISER_SETTINGS), "srp": srp_disk(gid), "nvme": nvme_disk(*NVME_OPTIONS), "nfs": nfs_file()}
         connected = {name: stack.enter_context(path) for name, path in paths.items()}
         for name in ("iser", "srp"):
@@ -79,7 +81,7 @@ class Soak(Faulty):
         return {**loads, "ipoib": ip_stream()}
 
     def keep(self, loads: dict[str, Load], seconds: float) -> None:
-        """Lets them run, and ends them."""
+        """Keeps the loads running for some seconds, then ends them."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and all(load.child.poll() is None for load in loads.values()):
             time.sleep(1)
@@ -90,7 +92,7 @@ class Soak(Faulty):
         print(f"passes: {', '.join(f'{name} {load.passes()}' for name, load in loads.items())}", flush=True)
 
     def check_locks_checked(self) -> None:
-        """The kernel still checks locks, if it ever does: nothing that it has reported meanwhile has ended that."""
+        """Asserts that lockdep is still on, if the kernel has it: a report would have turned it off."""
         if LOCKDEP.exists():
             self.assertRegex(LOCKDEP.read_text(), r"(?m)^ debug_locks: +1$")
 

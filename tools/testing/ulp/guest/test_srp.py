@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SRP: what an initiator writes to a disk of the target over the wire is what it reads, over both managers."""
+"""Tests SRP over both connection managers: an initiator reads what it has written over the wire to the target's
+disk."""
 
 import contextlib
 import unittest
@@ -20,7 +21,7 @@ def unload() -> None:
 
 
 class Disk(ulp.Protocol):
-    """The initiator finds the target's identifiers in the fabric, if it is one of InfiniBand."""
+    """In an InfiniBand fabric, the initiator discovers the target's identifiers."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Modules are unloaded in every order while a client is connected: the client's, the target's, the driver of the HCAs.
+"""Unloads modules in every order while a client is connected: the client's, the target's, the driver of the HCAs.
 
-After each order all modules are loaded again, and a new connection moves right data.
+After each order all modules are loaded again, and a new connection transfers verified data.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ DRIVER = "driver"
 
 
 def every_order(*names: str) -> list[tuple[str, ...]]:
-    """Some of the orders, if not everything is wanted that takes long: each module is first in one of them."""
+    """The orders to test. Without --whole, a selection in which each module is first once."""
     orders = list(itertools.permutations(names))
     if ulp.WHOLE:
         return orders
@@ -39,12 +39,12 @@ def every_order(*names: str) -> list[tuple[str, ...]]:
 
 
 def rmmod(module: str) -> None:
-    """What has used it may end a moment later."""
+    """Unloads a module, repeatedly until its last user has ended."""
     rdma.run_until_success("rmmod", module)
 
 
 def end_and_rmmod(user: contextlib.ExitStack | None, module: str) -> None:
-    """Ends what the module has made possible, if need be, and unloads it."""
+    """Leaves the context that uses the module, if there is one, and unloads the module."""
     if user:
         user.close()
     rmmod(module)
@@ -52,7 +52,7 @@ def end_and_rmmod(user: contextlib.ExitStack | None, module: str) -> None:
 
 @contextlib.contextmanager
 def suppressed(context: contextlib.AbstractContextManager[str]) -> Iterator[str]:
-    """What has gone meanwhile cannot be disconnected any more."""
+    """Ignores errors at the end of the context: a connection that is gone cannot be disconnected."""
     stack = contextlib.ExitStack()
     try:
         yield stack.enter_context(context)
@@ -72,7 +72,7 @@ class Unloading(Faulty):
         self.hcas = [removable.hca(number) for number in (0, 1)]
 
     def load_driver_again(self) -> None:
-        """OpenSM does not find a port again that has gone."""
+        """Loads the driver and restarts OpenSM, which does not find a port again that has disappeared."""
         was_opensm = subnet_manager.is_running()
         if was_opensm:
             subnet_manager.end()
@@ -94,7 +94,8 @@ class Unloading(Faulty):
 
     def check_orders(self, client_module: str, target_module: str, target: Target, connect: Connect, *,
                      is_held: bool = False) -> None:
-        """A target is taken down before its module goes; a client that holds its own is asked to disconnect before."""
+        """A target is taken down before its module is unloaded; a client that holds its module is disconnected
+        before."""
         for order in every_order("client", "target", DRIVER):
             with (self.subTest(order=order), contextlib.ExitStack() as served, contextlib.ExitStack() as connected):
                 served.enter_context(target())
@@ -107,7 +108,7 @@ class Unloading(Faulty):
             disks.verify(path, "64k")
 
     def check_driver(self, target: Target, connect: Connect) -> None:
-        """The driver goes in the middle of I/O, from both ends."""
+        """Unloads the driver in the middle of I/O at both ends."""
         with target(), suppressed(connect()) as path:
             load = writes(path)
             self.unload_driver()
@@ -138,7 +139,7 @@ class Iser(Unloading):
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[str]:
-        """A daemon that has sessions of a module that has gone is of no use."""
+        """A daemon with sessions of an unloaded module is useless, so each connection starts a new one."""
         try:
             with iser_disk(("node.session.timeo.replacement_timeout", 5)) as disk:
                 yield disk
@@ -146,11 +147,11 @@ class Iser(Unloading):
             rdma.run("killall", "-9", "iscsid")
 
     def unload_driver(self) -> None:
-        """The client's HCA goes first, and the driver when the target has ended the connections to it.
+        """Removes the client's HCA first, and unloads the driver after the target has ended its connections.
 
-        When the target's HCA goes before that, ib_isert does not wait for the end (isert_cma_handler waits for a state
-        that such a connection has already): it frees the connection, and destroys its queue pair and completion queue
-        when the device has gone. ib_core warns of them, with mlx5_ib and with cxib.
+        If the target's HCA is removed earlier, ib_isert does not wait for the end (isert_cma_handler waits for a state
+        that the connection already has). It frees the connection, and destroys its QP and CQ after the device is gone.
+        ib_core warns about them (with mlx5_ib too).
         """
         if self.hcas[1].is_active():
             self.hcas[1].unbind()
@@ -188,7 +189,7 @@ class Nfs(Unloading):
         return nfs.server(disks.in_memory(3))
 
     def test_every_unload_order_survived(self) -> None:
-        # Both ends have the same module, which a mounted file system and a server hold.
+        # Both ends use the same module, which a mounted file system and a server hold.
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order), contextlib.ExitStack() as served:
                 served.enter_context(self.target())
@@ -213,7 +214,7 @@ class Rds(Unloading):
     def test_every_unload_order_survived(self) -> None:
         if not rds.unloading_waits():
             self.skipTest("RDS of this kernel does not wait for the end of its connections")
-        # The connection stays when the programs that have used it have ended.
+        # The connection outlives the programs that have used it.
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order):
                 with test_rds.serve():

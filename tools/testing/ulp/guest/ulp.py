@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of all protocols have in common."""
+"""What the tests of all protocols share."""
 
 import contextlib
 import importlib
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import peer
 import wire
 
-WHOLE = bool(os.environ.get("ULP_WHOLE"))  # everything that takes long, too
+WHOLE = bool(os.environ.get("ULP_WHOLE"))  # also long tests
 LOSS = wire.LOSS
 IB_ONLY = unittest.skipIf(wire.RXE, "rdma_rxe has no InfiniBand management")
 
 
 @contextlib.contextmanager
 def packets_lost() -> Iterator[None]:
-    """Fails unless some are, if some should be: what has lost none proves nothing."""
+    """Fails if packets should be lost inside the context but none are: such a run would prove nothing."""
     before = wire.lost() if LOSS else 0
     yield
     if LOSS and wire.lost() == before:
@@ -25,21 +25,21 @@ def packets_lost() -> Iterator[None]:
 
 
 class Protocol(unittest.TestCase):
-    """Tests of a client, with a server that is in this guest or in the other one.
+    """Base of a client's tests, with a server in this guest or in the other one.
 
-    The module of a subclass has serve(), a context manager that offers what the tests need, and unload(), which
-    unloads the protocol's modules and so fails when something still uses them.
+    The module of a subclass has serve(), a context manager that exports what the tests need, and unload(), which
+    unloads the protocol's modules and fails if one is in use.
     """
 
     @classmethod
     def setUpClass(cls) -> None:
         module = importlib.import_module(cls.__module__)
         wire.ends()
-        # The second time in one guest, where it finds nothing.
+        # In one guest this is the second call, which finds no module.
         cls.addClassCleanup(peer.call, module.unload)
         cls.addClassCleanup(module.unload)
         cls.enterClassContext(peer.holding(module.serve))
         if wire.ALONE:
-            # Both devices have sent something when the last test has ended.
+            # Asserts that both devices have sent packets when the last test has ended.
             cls.enterClassContext(wire.used())
             cls.enterClassContext(packets_lost())

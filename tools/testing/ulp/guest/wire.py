@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two addresses that reach each other over the emulated wire only: of two guests, or of two devices of one guest.
 
-The storage protocols of the kernel use its first network namespace only, so the two devices of one guest share it.
-Without rules of its own the kernel takes a packet to an address that it has for one that need not leave the machine,
-and the RDMA connection manager connects such an address with itself, over one device. The rules made here send what
-the guest itself has for its other address out at the right interface, and let it take what comes in there.
+The kernel's storage protocols use only the first network namespace, so two devices of one guest share it. By default
+the kernel does not send packets to one of its own addresses out of the machine, and the RDMA connection manager
+connects such an address to itself over one device. The rules made here send packets for the guest's other address out
+through the correct interface, and accept them there.
 
-Under rdma_rxe the wire is a pair of virtual Ethernet interfaces, and the kernel loses packets where the emulator would.
+With rdma_rxe the wire is a pair of virtual Ethernet interfaces, and the kernel drops packets where otherwise the
+emulator would.
 """
 
 import contextlib
@@ -22,17 +23,17 @@ from control import control
 
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 RXE = os.environ.get("ULP_DRIVER") == "rxe"
-LOSS = bool(os.environ.get("ULP_LOSS"))  # one percent of the packets
+LOSS = bool(os.environ.get("ULP_LOSS"))  # one percent of the packets is lost
 ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
 CALLS = ALONE or NUMBER == 1
-TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, by rules of the same priority
-LAST = 1000  # the metric of a route that holds where there is no other
+TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, for rules of equal priority
+LAST = 1000  # metric of the route that is used if there is no other
 
 
 @dataclasses.dataclass(frozen=True)
 class End:
-    """One of the two ends, if it is of this guest."""
+    """One of the two ends, if it is in this guest."""
 
     address: str
     device: str
@@ -63,10 +64,10 @@ def _find_devices() -> list[tuple[str, str]]:
 
 
 def _send_out(address: str, source: End) -> None:
-    """What this guest has for ADDRESS leaves at the interface of SOURCE, although the guest has that address.
+    """Sends packets for ADDRESS out through SOURCE's interface, although this guest has that address.
 
-    While the interface is gone there is no way to ADDRESS. Otherwise the next rule would apply, and an initiator that
-    reconnects meanwhile would be connected with the target over the target's own device, for as long as that is there.
+    Without the interface there must be no route to ADDRESS. Otherwise the next rule would apply, and an initiator that
+    reconnects would reach the target over the target's own device.
     """
     table = TABLES[address]
     rdma.run("ip", "rule", "add", "pref", table, "iif", "lo", "to", address, "lookup", table)
@@ -96,7 +97,7 @@ def answers(source: str, target: str) -> bool:
 
 @functools.cache
 def ends() -> tuple[End, ...]:
-    """Sets the wire up; returns the ends of this guest: server and client, or the one that it is."""
+    """Sets up the wire; returns the ends in this guest: server and client, or only one of them."""
     addresses = (SERVER, CLIENT) if ALONE else ((SERVER, CLIENT)[NUMBER],)
     found = [End(address, *pair) for address, pair in zip(addresses, _find_devices(), strict=False)]
     for end in found:
@@ -129,7 +130,7 @@ def _other(address: str) -> str:
 
 
 def restore(*returned: End) -> None:
-    """Gives interfaces that have come back what the ones before them had."""
+    """Gives interfaces that are back the configuration of the earlier ones."""
     for end in returned:
         _restore(end)
     rdma.until(lambda: all(answers(end.address, _other(end.address)) for end in ends()),
@@ -137,14 +138,14 @@ def restore(*returned: End) -> None:
 
 
 def sent(device: str) -> int:
-    """Packets that a port has sent so far."""
+    """Number of packets that a port has sent."""
     counters = rdma.CLASS / device / "ports/1"
     name = "hw_counters/sent_pkts" if RXE else "counters/port_xmit_packets"
     return int((counters / name).read_text())
 
 
 def lost() -> int:
-    """Packets that have been lost so far."""
+    """Number of packets that have been lost."""
     if not RXE:
         return sum(rule["injected"] for rule in control("faults")["rules"])
     shown = (json.loads(rdma.run("tc", "-s", "-j", "qdisc", "show", "dev", end.interface)) for end in ends())
@@ -153,7 +154,7 @@ def lost() -> int:
 
 @contextlib.contextmanager
 def used():
-    """Fails unless both ends send something meanwhile: what stays within one device proves nothing."""
+    """Asserts that both ends send packets inside the context: traffic inside one device proves nothing."""
     before = [sent(end.device) for end in ends()]
     yield
     for end, count in zip(ends(), before, strict=True):
@@ -162,10 +163,10 @@ def used():
 
 
 def client_guid() -> str:
-    """GUID of the client's port, 16 hexadecimal digits, as the server finds it."""
+    """GUID of the client's port as the server sees it: 16 hexadecimal digits."""
     if ALONE:
         return rdma.Port(ends()[1].device).attribute("gids/0").replace(":", "")[16:]
     rdma.until(lambda: answers(SERVER, CLIENT), "the client's guest answers")
-    # An address of IP over InfiniBand ends with the GID (RFC 4391, 9.1.1).
+    # An IPoIB hardware address ends with the GID (RFC 4391, 9.1.1).
     neighbour = rdma.run("ip", "neighbour", "show", CLIENT)
     return neighbour.split("lladdr ")[1].split()[0].replace(":", "")[-16:]

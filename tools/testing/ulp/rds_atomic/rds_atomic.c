@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Lets RDS offer memory that a peer may work on with atomic operations.
+ * Allows a peer to use atomic operations on memory that RDS offers. For tests.
  *
- * RDS of Linux 6.12 posts atomic operations, but registers the memory that it
- * offers to its peer for reading and writing only, so its own peer refuses
- * them. This module stands for a peer that allows them: it adds the right to
- * what is registered while it is loaded, whoever registers it. For tests.
+ * RDS of Linux 6.12 posts atomic operations, but registers the offered memory for reading and
+ * writing only, so that its peer refuses them. While it is loaded, this module adds the atomic
+ * access right to everything that is registered.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -15,7 +14,7 @@ static char *symbol = "cxib_post_send";
 module_param(symbol, charp, 0444);
 MODULE_PARM_DESC(symbol, "the driver's function that posts send requests");
 
-/* The second argument of the function is the list of WRs, which belongs to the caller. */
+/* The second argument of the function is the caller's list of WRs. */
 static int add_right(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct ib_send_wr *wr = (struct ib_send_wr *)regs_get_kernel_argument(regs, 1);
