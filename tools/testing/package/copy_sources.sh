@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The source of the packages. Sourced by build and libraries, after common.sh.
+# Copies the source of the packages. Sourced by build and libraries, after common.sh.
 # shellcheck shell=bash disable=SC2154
 
-# The packages are made from the files of the checkout that git knows, as they are now.
+# Copies the current content of the files that git tracks.
 copy_sources() { # DIRECTORY, in the checkout
 	rm -rf "${repo:?}/$1"
 	mkdir -p "$repo/$1/source"

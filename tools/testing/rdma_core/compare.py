@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares what became of rdma-core's tests on cxib with what became of them on the kernel's own driver.
+"""Compares the outcomes of rdma-core's tests on cxib with those on the in-tree driver.
 
 usage: compare.py [--write | --kernel NAME]
 
-Reads build/rdma-core/cxib.json and mlx5.json (--kernel: cxib-NAME.json and mlx5-NAME.json); where the latter is missing, what Documentation/rdma-core-tests.rst says of
-the kernel's own driver. Fails where cxib is behind (a test that passes on the kernel's own driver
-does not pass, or one fails that did not) without being named in exceptions.toml, and on an exception that is none.
-Without options it fails as well when Documentation/rdma-core-tests.rst says something else; with --write, it writes the page.
+Reads build/rdma-core/cxib.json and mlx5.json (--kernel: cxib-NAME.json and mlx5-NAME.json). If the latter does not
+exist, takes the outcomes of the in-tree driver from Documentation/rdma-core-tests.rst. Fails if a test has a worse
+outcome on cxib and exceptions.toml does not name it, and if an exception is not needed. Without options it also fails
+if Documentation/rdma-core-tests.rst is not up to date; --write updates the page.
 """
 
 import collections
@@ -43,13 +43,13 @@ if a test passes only with the kernel's own driver. Tests that both drivers skip
 
 
 def load(run: str) -> Outcomes:
-    """Of a driver, or of a driver and another kernel."""
+    """Outcomes of a run: a driver, or a driver with another kernel."""
     content = json.loads((RESULTS / f"{run}.json").read_text(encoding="utf-8"))
     return {name: one["outcome"] for name, one in content.items()}
 
 
 def reference_of_page(text: str, ours: Outcomes) -> Outcomes:
-    """What a page says of the kernel's own driver. It does not list what both have skipped."""
+    """The outcomes of the in-tree driver on a page. The page omits tests that both drivers skip."""
     reference = {name: "skipped" for name, outcome in ours.items() if outcome == "skipped"}
     reference.update(re.findall(r"^(test_\S+) +(passed|skipped|failed|error) ", text, re.MULTILINE))
     return reference
@@ -61,7 +61,7 @@ def load_exceptions(file: pathlib.Path) -> Exceptions:
 
 
 def behind(reference: Outcomes, ours: Outcomes) -> list[str]:
-    """Tests that do better on the reference. One that did not run at all counts as failed."""
+    """Tests with a better outcome on the reference. A test that did not run counts as failed."""
     return sorted(name for name in reference.keys() | ours.keys()
                   if RANK[ours.get(name, "failed")] < RANK[reference.get(name, "skipped")])
 
@@ -84,7 +84,7 @@ def complaints(reference: Outcomes, ours: Outcomes, exceptions: Exceptions) -> l
 
 
 def table(rows: list[tuple[str, ...]]) -> str:
-    """A simple table of reStructuredText; the first row is its head."""
+    """A simple reStructuredText table. The first row is the heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

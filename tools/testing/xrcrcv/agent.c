@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A process with XRC domains, SRQs and QPs that does what its input says, line by line, and prints a line for each:
- * "ok" and results, or "error" and the errno. Compiled with NAMES_OF_2008 it uses libxrc2008, otherwise libxrcrcv.
- * agents.py starts it; what a command takes and returns is at its function.
+ * A process with XRC domains, SRQs and QPs. It executes the commands in its input and prints one
+ * line for each: "ok" with results, or "error" with the errno. Compiled with NAMES_OF_2008 it uses
+ * libxrc2008, otherwise libxrcrcv. agents.py starts it. The comment of a function describes its
+ * command.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -50,7 +51,7 @@ static struct device {
 static char *words[SLOTS];
 static int word_count;
 
-/* The argument of that number, and what it stands for. */
+/* Returns the word or the number at this position of the command. */
 static const char *word(int at)
 {
 	return at < word_count ? words[at] : "";
@@ -72,13 +73,13 @@ __attribute__((format(printf, 1, 2))) static void ok(const char *format, ...)
 	printf("\n");
 }
 
-/* ERROR: a positive errno, or -1 with errno. */
+/* ERROR is a positive errno, or -1 if errno has the error. */
 static void failed(int error)
 {
 	printf("error %s\n", strerrorname_np(error < 0 ? errno : error));
 }
 
-/* For the calls of the libraries under test: they have to leave their error in errno. */
+/* For calls of the tested libraries, which must leave their error in errno. */
 static void result(int error)
 {
 	if (error && errno != error)
@@ -112,7 +113,7 @@ static struct ibv_srq *create_srq(struct ibv_xrcd *domain, uint32_t *srqn)
 
 static struct ibv_qp *create_sender(void)
 {
-	/* An SRQ, because programs of 2008 have one there. */
+	/* The QP has an SRQ because programs of 2008 pass one. */
 	struct ibv_qp_init_attr attr = {
 		.send_cq = device->cq, .recv_cq = device->cq, .srq = device->srqs[0], .qp_type = IBV_QPT_XRC,
 		.xrc_domain = device->domains[0], .cap = { .max_send_wr = DEPTH, .max_send_sge = 1 },
@@ -230,7 +231,9 @@ static void set_remote_srq(struct ibv_send_wr *request, uint32_t srqn)
 }
 #endif
 
-/* device SLOT NUMBER: opens the device of that number, in the order of names; returns the LID of its port. */
+/*
+ * device SLOT NUMBER: opens the device with this number in name order; returns the LID of its port.
+ */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(ibv_get_device_name(*(struct ibv_device *const *)a),
@@ -256,14 +259,14 @@ static void do_device(void)
 	ok("%u", device->port.lid);
 }
 
-/* select SLOT: the following commands are for that device. */
+/* select SLOT: the following commands use this device. */
 static void do_select(void)
 {
 	device = &devices[number(1)];
 	ok("0");
 }
 
-/* domain SLOT PATH [create] [excl]: opens an XRC domain; PATH "-" stands for no file. */
+/* domain SLOT PATH [create] [excl]: opens an XRC domain; PATH "-" means no file. */
 static void do_domain(void)
 {
 	int flags = 0, fd = -1;
@@ -277,7 +280,7 @@ static void do_domain(void)
 			return failed(-1);
 	}
 	domain = open_domain(fd, flags);
-	/* Programs close the file at once. */
+	/* Programs close the file after they have opened the domain. */
 	if (fd >= 0) {
 		int error = errno;
 
@@ -297,18 +300,18 @@ static void do_close(void)
 
 	if (!error)
 		device->domains[number(1)] = NULL;
-	/* ibv_close_xrcd() itself returns the errno, and leaves errno as it is. */
+	/* ibv_close_xrcd() returns the errno and does not set the variable errno. */
 	errno = error;
 	result(error);
 }
 
 /*
- * forged-domain SLOT DOMAIN KIND: like DOMAIN, but with a handle that the kernel has for none ("unknown") or for a PD
- * ("pd"). Handles of all kinds of objects are numbers of one sequence.
+ * forged-domain SLOT DOMAIN KIND: copies DOMAIN with the handle of no object ("unknown") or of a PD
+ * ("pd"). The handles of all objects are numbers of one sequence.
  */
 static void do_forged_domain(void)
 {
-	/* struct verbs_xrcd of libibverbs */
+	/* Same layout as libibverbs' struct verbs_xrcd. */
 	static struct {
 		struct ibv_xrcd xrcd;
 		uint32_t comp_mask, handle;
@@ -383,14 +386,14 @@ static int to_init(struct ibv_xrcd *domain, uint32_t qpn)
 	return modify(domain, qpn, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-/* init DOMAIN QPN: to INIT, with what a receive QP needs. */
+/* init DOMAIN QPN: modifies a receive QP to INIT. */
 static void do_init(void)
 {
 	errno = 0;
 	result(to_init(device->domains[number(1)], number(2)));
 }
 
-/* rtr DOMAIN QPN LID QPN-OF-SENDER: to RTR, with what a receive QP needs. */
+/* rtr DOMAIN QPN LID QPN-OF-SENDER: modifies a receive QP to RTR. */
 static void do_rtr(void)
 {
 	struct ibv_qp_attr attr = {
@@ -405,7 +408,8 @@ static void do_rtr(void)
 }
 
 /*
- * rts DOMAIN QPN [rc]: to RTS, with what a receive QP needs, or ("rc") with the mask of an RC QP, as programs of 2008 do.
+ * rts DOMAIN QPN [rc]: modifies a receive QP to RTS, with "rc" with the attribute mask of an RC QP,
+ * as programs of 2008 do.
  */
 static void do_rts(void)
 {
@@ -420,7 +424,7 @@ static void do_rts(void)
 	result(modify(device->domains[number(1)], number(2), &attr, mask));
 }
 
-/* modify DOMAIN QPN STATE PORT MASK: anything. */
+/* modify DOMAIN QPN STATE PORT MASK: modifies a QP with any attribute mask. */
 static void do_modify(void)
 {
 	struct ibv_qp_attr attr = {
@@ -432,7 +436,7 @@ static void do_modify(void)
 	result(modify(device->domains[number(1)], number(2), &attr, number(5)));
 }
 
-/* query DOMAIN QPN: with an empty mask. */
+/* query DOMAIN QPN: queries a QP with an empty attribute mask. */
 static void do_query(void)
 {
 	struct ibv_qp_init_attr init;
@@ -449,7 +453,7 @@ static void do_query(void)
 	   init.qp_type);
 }
 
-/* null CALL: a call of the library with an argument that is NULL. */
+/* null CALL: calls a function of the library with a NULL argument. */
 static void do_null(void)
 {
 	struct ibv_qp_init_attr init;
@@ -468,7 +472,7 @@ static void do_null(void)
 		result(unreg(NULL, number(2)));
 }
 
-/* open-qp SLOT DOMAIN QPN: a handle of a receive QP as today's libibverbs has it. */
+/* open-qp SLOT DOMAIN QPN: opens a receive QP with today's libibverbs. */
 static void do_open_qp(void)
 {
 	struct ibv_qp_open_attr attr = {
@@ -482,7 +486,7 @@ static void do_open_qp(void)
 	ok("0");
 }
 
-/* rc-qp SLOT: a QP of another type; returns its number. */
+/* rc-qp SLOT: creates an RC QP; returns its number. */
 static void do_rc_qp(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -495,7 +499,7 @@ static void do_rc_qp(void)
 	ok("%u", device->qps[number(1)]->qp_num);
 }
 
-/* sender SLOT: creates an XRC QP that sends; returns its number. */
+/* sender SLOT: creates an XRC send QP; returns its number. */
 static void do_sender(void)
 {
 	struct ibv_qp *qp = create_sender();
@@ -506,7 +510,10 @@ static void do_sender(void)
 	ok("%u", qp->qp_num);
 }
 
-/* connect SLOT LID QPN [rc]: brings a sender to RTS; with "rc" by the masks of an RC QP, as programs of 2008 do. */
+/*
+ * connect SLOT LID QPN [rc]: brings a send QP to RTS, with "rc" with the attribute masks of an RC
+ * QP, as programs of 2008 do.
+ */
 static void do_connect(void)
 {
 	struct ibv_qp_attr attr = {
@@ -563,7 +570,7 @@ static void do_send(void)
 	complete_send(&request, device->qps[number(1)]);
 }
 
-/* write SLOT SRQN: an RDMA write to memory that is not there. */
+/* write SLOT SRQN: posts an RDMA WRITE to memory that does not exist. */
 static void do_write(void)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)device->memory, .length = 1, .lkey = device->mr->lkey };
@@ -576,7 +583,7 @@ static void do_write(void)
 	complete_send(&request, device->qps[number(1)]);
 }
 
-/* receive: waits for a message; returns it. Its receive WR is not posted again. */
+/* receive: waits for a message and returns it. Does not repost its receive WR. */
 static void do_receive(void)
 {
 	struct ibv_wc wc;
@@ -587,7 +594,10 @@ static void do_receive(void)
 	ok("%s", device->memory + wc.wr_id * MESSAGE);
 }
 
-/* event MILLISECONDS: the next asynchronous event, type and element; "none" after that time. */
+/*
+ * event MILLISECONDS: returns type and element of the next asynchronous event, or "none" after this
+ * time.
+ */
 static void do_event(void)
 {
 	struct pollfd ready = { .fd = device->context->async_fd, .events = POLLIN };
@@ -611,7 +621,7 @@ static void do_event(void)
 	ok("0x%x plain", event.event_type);
 }
 
-/* fork: goes on as the child; the parent waits for it, and does nothing with its objects. */
+/* fork: continues as the child. The parent waits for the child and does not use its objects. */
 static void do_fork(void)
 {
 	pid_t child;
@@ -627,7 +637,7 @@ static void do_fork(void)
 	ok("%d", getpid());
 }
 
-/* close-device SLOT: the file goes with all its objects, which are not destroyed one by one. */
+/* close-device SLOT: closes the file with all its objects, without destroying them one by one. */
 static void do_close_device(void)
 {
 	int error = ibv_close_device(devices[number(1)].context);
@@ -637,7 +647,10 @@ static void do_close_device(void)
 	ok("0");
 }
 
-/* replace-events NAME: closes the file of asynchronous events, or puts a completion channel in its place. */
+/*
+ * replace-events NAME: closes the file of asynchronous events, or replaces it with a completion
+ * channel.
+ */
 static void do_replace_events(void)
 {
 	int fd = device->context->async_fd;
@@ -654,7 +667,10 @@ static void do_replace_events(void)
 	ok("0");
 }
 
-/* capability: IBV_DEVICE_XRC, 0 or 1, and whether the library finds registrations (2008: the same). */
+/*
+ * capability: returns IBV_DEVICE_XRC (0 or 1) and whether the library supports registrations (2008:
+ * the same value).
+ */
 static void do_capability(void)
 {
 	struct ibv_device_attr attr;
@@ -670,7 +686,7 @@ static void do_capability(void)
 #endif
 }
 
-/* Of two threads that unregister the same QP. */
+/* Two threads that unregister the same QP. */
 struct racer {
 	pthread_t thread;
 	pthread_barrier_t *barrier;
@@ -686,7 +702,10 @@ static void *unregister_in_race(void *argument)
 	return NULL;
 }
 
-/* race DOMAIN QPN: two threads unregister at once; returns how many have succeeded, and the error of the last that has not. */
+/*
+ * race DOMAIN QPN: two threads unregister at the same time; returns the number of successes, and
+ * the error of the last failure.
+ */
 static void do_race(void)
 {
 	pthread_barrier_t barrier;
@@ -721,8 +740,8 @@ static void *register_in_loop(void *unused)
 }
 
 /*
- * repeat DOMAIN QPN ROUNDS: registers and unregisters, while another thread only registers; returns how often a call of
- * either thread has failed.
+ * repeat DOMAIN QPN ROUNDS: one thread registers and unregisters while another one only registers;
+ * returns the number of failed calls of each thread.
  */
 static void do_repeat(void)
 {
@@ -741,7 +760,7 @@ static void do_repeat(void)
 	ok("%u", failures + (unsigned int)(intptr_t)others);
 }
 
-#define STORM_QPN	5	/* the first word of storm that is a QPN */
+#define STORM_QPN	5	/* position of the first QPN */
 #define STORM_THREADS	3	/* of each process */
 
 static struct {
@@ -761,7 +780,7 @@ static void expect(const char *call, int error, int other_error)
 	}
 }
 
-/* No other thread has its number. */
+/* No other thread uses this QP. */
 static void use_own_qp(struct ibv_xrcd *domain)
 {
 	uint32_t qpn;
@@ -774,7 +793,7 @@ static void use_own_qp(struct ibv_xrcd *domain)
 	expect("unregister own", unreg(domain, qpn), 0);
 }
 
-/* All threads register it. Another one may have unregistered it. */
+/* All threads register this QP. Another thread may already have unregistered it. */
 static void use_common_qp(struct ibv_xrcd *domain, uint32_t qpn)
 {
 	struct ibv_qp_init_attr init;
@@ -785,7 +804,7 @@ static void use_common_qp(struct ibv_xrcd *domain, uint32_t qpn)
 	expect("unregister", unreg(domain, qpn), EINVAL);
 }
 
-/* Another thread may be unregistering what was registered with the handle that is closed. */
+/* The handle may be closed while another thread unregisters a QP that was registered with it. */
 static void use_own_handle(const char *file, uint32_t qpn)
 {
 	int fd = open(file, O_RDWR | O_CLOEXEC), error;
@@ -831,9 +850,10 @@ static void do_rounds_in_threads(void)
 }
 
 /*
- * storm DOMAIN FILE ROUNDS KIND QPN...: threads of this process and of its child, which shares the files, make all calls
- * at once; returns how many of this process, and processes, have failed. QPN: QPs that another process keeps. KIND
- * "removed": the calls end when the device is gone.
+ * storm DOMAIN FILE ROUNDS KIND QPN...: threads of this process and of its child, which shares the
+ * files, make all calls at the same time; returns the number of failed threads of this process and
+ * of failed processes. Another process keeps the QPs. With KIND "removed" the calls end when the
+ * device is gone.
  */
 static void do_storm(void)
 {
@@ -864,7 +884,7 @@ static struct {
 	atomic_bool is_closed;
 } closing;
 
-/* Closing is refused, too, while a call uses the domain. */
+/* Closing fails with EBUSY while a call uses the domain. */
 static void *close_in_thread(void *unused)
 {
 	int error;
@@ -878,9 +898,9 @@ static void *close_in_thread(void *unused)
 }
 
 /*
- * closing DOMAIN QPN: registers while a thread closes the domain; returns the first result that is another one than that
- * of a domain which is open, EINVAL for a number that no QP has. The device must not answer before that: after the
- * domain is closed nothing may be called with it.
+ * closing DOMAIN QPN: registers while a thread closes the domain. Returns the first result other
+ * than EINVAL, which an open domain returns for an unknown QPN. The command must fail in the device
+ * before the domain is closed: no call may use a closed domain.
  */
 static void do_closing(void)
 {
@@ -895,7 +915,7 @@ static void do_closing(void)
 	ok("%s", strerrorname_np(error));
 }
 
-/* closed: waits for the thread of closing; returns its result. */
+/* closed: waits for the thread of "closing"; returns its result. */
 static void do_closed(void)
 {
 	void *closed;
@@ -904,7 +924,7 @@ static void do_closed(void)
 	ok("%d", (int)(intptr_t)closed);
 }
 
-/* join-group DIRECTORY: of the control groups. */
+/* join-group DIRECTORY: joins a control group. */
 static void do_join_group(void)
 {
 	char path[256];
@@ -917,7 +937,7 @@ static void do_join_group(void)
 	ok("0");
 }
 
-/* user ID: becomes that user, without privileges. */
+/* user ID: becomes an unprivileged user. */
 static void do_user(void)
 {
 	if (setgroups(0, NULL) || setgid(number(1)) || setuid(number(1)))

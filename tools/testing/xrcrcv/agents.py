@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes of agent.c, as objects."""
+"""Runs processes of agent.c as objects."""
 
 import contextlib
 import pathlib
@@ -8,15 +8,15 @@ import signal
 import subprocess
 
 PROGRAMS = pathlib.Path("/repo/build/xrcrcv")
-PATIENCE = 120  # seconds; only ends a test that has failed anyway
+PATIENCE = 120  # seconds; ends only a test that has already failed
 
 
 class Failed(AssertionError):
-    """A command that was refused, with the name of its errno; a test that does not expect it fails."""
+    """A command failed with this errno. The test fails unless it expects the error."""
 
 
 class Agent:
-    """One process. With "library" xrcrcv or xrc2008, and with the device of that number open in slot 0."""
+    """One process with the library xrcrcv or xrc2008. It opens the device with this number in slot 0."""
 
     def __init__(self, library: str, device: int = 0) -> None:
         self.process = subprocess.Popen([PROGRAMS / f"agent-{library}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -28,7 +28,7 @@ class Agent:
             raise
 
     def post(self, *words: str | int) -> None:
-        """Sends a command whose result take() returns."""
+        """Sends a command; take() returns its result."""
         print(*words, file=self.process.stdin, flush=True)
 
     def take(self) -> str:
@@ -45,7 +45,7 @@ class Agent:
         return self.take()
 
     def error(self, *words: str | int) -> str:
-        """The errno of a command, "" if it succeeds."""
+        """The errno name of a command; "" on success."""
         try:
             self(*words)
         except Failed as failed:
@@ -53,19 +53,19 @@ class Agent:
         return ""
 
     def refusal(self, *words: str | int) -> str:
-        """The errno of a command that has to fail."""
+        """The errno name of a command that must fail."""
         error = self.error(*words)
         if not error:
             raise AssertionError(f"'{words}' has succeeded")
         return error
 
     def kill(self) -> None:
-        """Kills the process, and waits until the kernel has closed its files."""
+        """Kills the process and waits until the kernel has closed its files."""
         self.process.send_signal(signal.SIGKILL)
         self.wait()
 
     def end(self) -> None:
-        """Lets the process end by itself, with all its objects."""
+        """Lets the process exit without destroying its objects."""
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
         self.wait()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's tests of its driver over vfio in this guest, on the only HCA, and checks that none was skipped.
+"""Runs the tests of rdma-core's vfio driver on the only HCA of this guest, and checks that none is skipped.
 
-usage: over_vfio.py FILE   FILE gets what became of each test
+usage: over_vfio.py FILE   FILE gets the outcome of each test
 """
 
 import importlib
@@ -22,7 +22,7 @@ HUGE_PAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepage
 
 
 def give_to_vfio() -> str:
-    """The address of the HCA, which vfio-pci has now."""
+    """Binds the HCA to vfio-pci; returns its address."""
     device = next(path for path in sorted(DEVICES.iterdir()) if (path / "vendor").read_text().strip() == VENDOR)
     subprocess.run(["modprobe", "vfio-pci"], check=True)
     (device / "driver_override").write_text("vfio-pci")
@@ -34,17 +34,17 @@ def give_to_vfio() -> str:
 
 
 def take_beginnings_of_eqes() -> None:
-    """The test reads the first 8 of an EQE's 64 bytes. Scapy took a packet that ends early when it was written, and takes one
-    now where a field says so."""
+    """Lets Scapy accept a truncated packet: the test parses the first 8 of an EQE's 64 bytes. Older versions of Scapy
+    accept it by default, newer ones only if a field says so."""
     fields = importlib.import_module("tests.mlx5_prm_structs").SwEqe.fields_desc
     place = next(place for place, field in enumerate(fields) if field.name == "reserved3")
     fields[place] = MayEnd(fields[place])
 
 
 def wait_for_event_of_port() -> None:
-    """The test makes the port active and looks whether an event has come until then. A card's port comes up seconds after
-    INIT_HCA, and so after the test has its EQ; the emulator's is up at once, so it begins closed. The event may reach a busy
-    guest later than the port becomes active."""
+    """Brings the emulator's port up late. The test waits for an active port, then expects its event. A card's port
+    comes up seconds after INIT_HCA, when the test has its EQ; the emulator's is up at once, so it starts down. On a
+    busy guest the event may arrive after the port is active."""
     module = importlib.import_module("tests.test_mlx5_vfio")
     create = module.Mlx5VfioTrafficTest.create_async_players
 
@@ -65,7 +65,7 @@ def wait_for_event_of_port() -> None:
 
 
 def be_patient() -> None:
-    """The tests wait 20 s for a port that is up and active."""
+    """Extends the 20 s that the tests wait for an active port."""
     for name in ("tests.test_mlx5_vfio", "tests.mlx5_base"):
         importlib.import_module(name).PORT_STATE_TIMEOUT = record.PATIENCE
 
@@ -80,7 +80,7 @@ def main(file: pathlib.Path) -> int:
     be_patient()
     try:
         status = record.main()
-    except SystemExit as end:  # unittest's way to tell its result
+    except SystemExit as end:  # unittest reports its result this way
         status = end.code
     outcomes = json.loads(file.read_text(encoding="utf-8"))
     bad = [f"{name}: {entry['outcome']}: {entry['text']}" for name, entry in outcomes.items() if entry["outcome"] != "passed"]

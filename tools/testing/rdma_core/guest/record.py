@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's run_tests.py as it is, and writes down what became of each test.
+"""Runs rdma-core's unchanged run_tests.py and records the outcome of each test.
 
 usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
 """
@@ -22,13 +22,13 @@ from pyverbs.device import Context
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 
 TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
-PATIENCE = 300  # seconds; only ends a test that has failed anyway
+PATIENCE = 300  # seconds; ends only a test that has already failed
 RESOLUTION_MS = 100_000
-SEED = 1  # each run has the same random lengths and numbers
+SEED = 1  # each run uses the same random lengths and numbers
 
 
 class Recorder(unittest.TextTestResult):
-    """The result that unittest prints, which keeps the outcomes as well."""
+    """unittest's text result that also records the outcomes."""
 
     outcomes: dict[str, dict[str, object]] = {}
     began = 0.0
@@ -42,7 +42,7 @@ class Recorder(unittest.TextTestResult):
         close_contexts()
 
     def note(self, test: unittest.TestCase, outcome: str, text: str = "") -> None:
-        # What goes wrong outside a test (in setUpClass, while a module loads) has a name, too.
+        # Errors outside a test (in setUpClass, while a module loads) have a name as well.
         Recorder.outcomes[test.id().removeprefix("tests.")] = {
             "outcome": outcome, "text": text, "seconds": time.monotonic() - Recorder.began}
 
@@ -73,8 +73,8 @@ class Recorder(unittest.TextTestResult):
 
 
 def close_contexts() -> None:
-    """Closes what a test has left that ended in its middle: each context, and its objects before it. Python's garbage
-    collector frees them in any order, so that pyverbs destroys a QP behind its context, and may crash."""
+    """Closes what an interrupted test has left: each context, after its objects. Python's garbage collector frees
+    objects in any order, so that pyverbs may destroy a QP after its context and crash."""
     for context in [one for one in gc.get_objects() if isinstance(one, Context)]:
         try:
             context.close()
@@ -84,8 +84,8 @@ def close_contexts() -> None:
 
 
 def be_patient() -> None:
-    """The suite waits 5 or 10 s for a completion; two programs that connect have 15 s to meet and 30 s in all. A guest that
-    is kept from its processor needs more."""
+    """Extends time limits: the suite waits 5 or 10 s for a completion, and two connecting programs have 15 s to meet
+    and 30 s in all. A guest without enough processor time needs longer."""
     importlib.import_module("tests.utils").POLL_CQ_TIMEOUT = PATIENCE
     importlib.import_module("tests.mlx5_base").POLL_CQ_TIMEOUT = PATIENCE
     make_barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.context.ForkProcess.join
@@ -102,7 +102,8 @@ def be_patient() -> None:
 
 
 def resolve_patiently() -> None:
-    """Resolution of addresses and routes may take 2 s by default: one that takes longer fails, though the answer comes."""
+    """Extends the default of 2 s for resolving addresses and routes. A resolution that takes longer fails even if the
+    reply arrives."""
     module = importlib.import_module("tests.base_rdmacm")
     original = module.CMID
 
@@ -114,7 +115,8 @@ def resolve_patiently() -> None:
             super().resolve_route(timeout_ms)
 
     def make_cmid(**arguments):
-        """An endpoint that is made from an address resolves that in librdmacm, which takes no other limit."""
+        """Resolves the address first: librdmacm does so for an endpoint created from an address, and has a fixed
+        limit."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -127,8 +129,8 @@ def resolve_patiently() -> None:
 
 
 def leave_manufacturers_out() -> None:
-    """Scapy reads the list of all manufacturers of network interfaces when it is imported, which takes three quarters of
-    the time of that; no test looks at it."""
+    """Prevents Scapy from reading the list of all network card vendors, which takes three quarters of its import time
+    and which no test uses."""
     manufacturers = types.ModuleType("scapy.libs.manuf")
     manufacturers.DATA = ""
     sys.modules[manufacturers.__name__] = manufacturers

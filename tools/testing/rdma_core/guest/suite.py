@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's test suite in this guest, a part on each of its HCAs at the same time, and checks the outcomes.
+"""Runs rdma-core's test suite in this guest, one part on each HCA at the same time, and checks the outcomes.
 
-usage: suite.py FILE [NAME…]    FILE gets what became of each test; NAMEs as run_tests.py takes them
+usage: suite.py FILE [NAME…]
+
+FILE gets the outcome of each test. NAMEs are those of run_tests.py.
 """
 
 import json
@@ -25,14 +27,14 @@ PATIENCE = int(os.environ.get("SUITE_PATIENCE", "2200"))  # seconds
 
 
 def prepare(ports: list[rdma.Port]) -> None:
-    """What some tests need: huge pages, and an IP address on each port for the connection manager."""
+    """Prepares what some tests need: huge pages, and an IP address on each port for the connection manager."""
     HUGE_PAGES.write_text(str(HUGE_PAGES_WANTED))
     for number, port in enumerate(ports, 1):
         ipoib.set_up(port, f"10.9.0.{number}/24")
 
 
 def shares(parts: int) -> list[list[str]]:
-    """The modules of the suite, divided so that each part has about the same number of tests."""
+    """Divides the suite's modules into parts with about the same number of tests."""
     sizes = {file.stem: len(re.findall(r"^ +def test_", file.read_text(encoding="utf-8"), re.MULTILINE))
              for file in record.TESTS.glob("test_*.py")}
     result: list[list[str]] = [[] for _ in range(parts)]
@@ -50,7 +52,7 @@ def start(port: rdma.Port, names: list[str], directory: pathlib.Path) -> subproc
 
 
 def run(ports: list[rdma.Port], names: list[str]) -> verdict.Outcomes:
-    """Runs the tests; returns what became of them."""
+    """Runs the tests; returns their outcomes."""
     parts = [names] if names else shares(len(ports))
     outcomes: verdict.Outcomes = {}
     with tempfile.TemporaryDirectory() as path:
@@ -60,7 +62,7 @@ def run(ports: list[rdma.Port], names: list[str]) -> verdict.Outcomes:
             status = child.wait(PATIENCE)
             print(f"--- {port.device}", (directory / f"{port.device}.log").read_text(encoding="utf-8"), sep="\n")
             file = directory / f"{port.device}.json"
-            # A signal leaves none.
+            # A process killed by a signal leaves no file.
             part = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
             if status != 0 and not verdict.failures(part):
                 part[f"run_tests.py on {port.device}"] = {"outcome": "error", "text": f"it ended with {status}"}

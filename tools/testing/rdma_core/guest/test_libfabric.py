@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libfabric's verbs provider between two HCAs of this guest: fi_pingpong, which compares the data. Started by in_release."""
+"""Tests libfabric's verbs provider between two HCAs of this guest with fi_pingpong, which compares the data. Started by
+in_release."""
 
 import unittest
 
@@ -10,7 +11,7 @@ ROUNDS = 5
 
 
 class PingPong(TwoMachines):
-    """Both ends of fi_pingpong meet over TCP first. A domain of libfabric is a device with one kind of queue pair."""
+    """Both ends of fi_pingpong connect over TCP first. A libfabric domain is a device with one kind of QP."""
 
     def check(self, provider: str, endpoint: str, suffix: str = "") -> None:
         number = next(rdma.TCP_PORTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs of another release of rdma-core, on this guest's HCAs: started by in_release."""
+"""Tests the programs of another rdma-core release on this guest's HCAs. Started by in_release."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import rdma
 
 TREE = pathlib.Path(os.environ["SUITE_TREE"])
 VERSION = (TREE.parent / "version").read_text(encoding="ascii").split("-")[0]
-OWN = "/usr/bin/ibv_devinfo"  # of the guest
+OWN = "/usr/bin/ibv_devinfo"  # the guest's program
 
 
 def libraries(process: int) -> set[pathlib.Path]:
@@ -19,7 +19,7 @@ def libraries(process: int) -> set[pathlib.Path]:
 
 
 def attributes(text: str) -> dict[tuple[str, str], str]:
-    """What ibv_devinfo says of each device; what is below a line without a value counts as its own."""
+    """Attributes that ibv_devinfo prints for each device. Lines below a line without a value belong to that line."""
     found = {}
     device = ""
     for name, value in re.findall(r"(?m)^\s*([\w.-]+(?:\[ *\d+\])?):[ \t]+(\S.*?)\s*$", text):
@@ -31,18 +31,19 @@ def attributes(text: str) -> dict[tuple[str, str], str]:
 class Libraries(unittest.TestCase):
     def test_programs_use_libraries_of_release(self) -> None:
         name = f"libmlx5.so.1.*.{VERSION}"
-        # On each: with the first QP, the kernel's own driver makes a CQ that stays; later tests count the objects.
+        # Runs on each device: with the first QP the in-tree driver creates a CQ that stays, and later tests count
+        # objects.
         for device in rdma.devices():
             port = next(rdma.TCP_PORTS)
             with self.subTest(device), rdma.background("ibv_rc_pingpong", "-d", device, "-p", port) as server:
-                rdma.await_listener(port, server)  # it has its QP then
+                rdma.await_listener(port, server)  # the server has created its QP
                 mapped = libraries(server.pid)
                 self.assertTrue(any(path.match(name) for path in mapped), mapped)
                 self.assertEqual([path for path in mapped if not path.is_relative_to(TREE)], [])
 
 
 class Attributes(unittest.TestCase):
-    """What this release and the guest's own know alike of a device is the same."""
+    """Attributes that this release and the guest's release both print must be equal."""
 
     def test_attributes_match_older_library(self) -> None:
         found, own = attributes(rdma.run("ibv_devinfo", "-v")), attributes(rdma.run(OWN, "-v"))

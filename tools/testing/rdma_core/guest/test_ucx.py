@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""UCX between two HCAs of this guest, over each of its InfiniBand transports, with its own use of DEVX and without.
+"""Tests UCX between two HCAs of this guest over each of its InfiniBand transports, with and without DEVX.
 
-Started by in_release. ucx_perftest checks no data but the last word of an atomic operation; io_demo does.
+Started by in_release. ucx_perftest checks no data except the last word of an atomic operation; io_demo checks all data.
 """
 
 import shlex
@@ -10,7 +10,7 @@ import unittest
 import rdma
 from test_cm_programs import NUMBERS, PATIENCE, SERVER, TwoMachines
 
-# Where a transport has none of its own, connections are made over datagrams.
+# A transport that cannot set up connections gets a datagram transport for that purpose.
 TRANSPORTS = {"rc_mlx5": "rc_mlx5,ud_mlx5:aux", "dc_mlx5": "dc_mlx5", "ud_mlx5": "ud_mlx5",
               "rc_verbs": "rc_verbs,ud_verbs:aux", "ud_verbs": "ud_verbs"}
 MLX5 = ("rc_mlx5", "dc_mlx5", "ud_mlx5")
@@ -19,37 +19,38 @@ ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
 
 
 def ways() -> list[tuple[str, bool]]:
-    """Transports, each with DEVX and without if it can have it."""
+    """Transports, without DEVX and, if the transport supports it, with DEVX."""
     return [(transport, devx) for transport in TRANSPORTS for devx in (True, False)
             if not devx or transport in MLX5]
 
 
 def flushes(transport: str, devx: bool) -> bool:
-    """UCX ends writes over connections by reading from an rkey that only its DEVX part creates."""
+    """Whether the transport can flush: UCX flushes writes by reading from an rkey that only its DEVX part creates."""
     return devx or transport in DATAGRAMS
 
 
 def environment(device: str, transport: str, devx: bool, tag_matching: bool = False) -> list[str]:
-    """What lets a program use one device and one transport."""
+    """Environment that limits a program to one device and one transport."""
     settings = {"UCX_TLS": f"{TRANSPORTS[transport]},self", "UCX_NET_DEVICES": f"{device}:1", "UCX_LOG_LEVEL": "warn",
                 "UCX_IB_MLX5_DEVX": "y" if devx else "n"}
-    # UCX warns of settings that no transport uses.
+    # UCX warns about settings that no transport uses.
     if transport == "rc_mlx5":
         settings["UCX_RC_MLX5_TM_ENABLE"] = "y" if tag_matching else "n"
     return ["env", *(f"{name}={value}" for name, value in settings.items())]
 
 
 def program(device: str, transport: str, devx: bool, *words: str | int, tag_matching: bool = False) -> list[str]:
-    """ucx_perftest does without MPI if it has a terminal."""
+    """The command of ucx_perftest with a terminal, without which it requires MPI."""
     command = [*environment(device, transport, devx, tag_matching), *(str(word) for word in words)]
     return ["script", "-qec", shlex.join(command), "/dev/null"]
 
 
 def perftest(test: str, transport: str, devx: bool, size: int, rounds: int, tag_matching: bool = False) -> str:
-    """What both ends of ucx_perftest print.
+    """Runs both ends of ucx_perftest; returns their output.
 
-    ucx_perftest gives all its receives the same buffer. With tag matching, UCX lets the HCA write the header of a rendezvous
-    to the buffer of the tag, where the data of an earlier message overwrites it: one receive may be outstanding.
+    ucx_perftest uses one buffer for all its receives. With tag matching, UCX lets the HCA write the header of a
+    rendezvous to the buffer of the tag, where the data of an earlier message overwrite it. So only one receive may be
+    outstanding.
     """
     server, client = rdma.devices()[:2]
     port = next(rdma.TCP_PORTS)
@@ -92,10 +93,10 @@ class Perftest(unittest.TestCase):
 
 
 class IoDemo(TwoMachines):
-    """Reads and writes of a server's buffers, whose contents are checked; connections through the connection manager."""
+    """Tests reads and writes of a server's buffers with checked contents, over the connection manager."""
 
     def exchange_data(self, transport: str, devx: bool, *options: str) -> str:
-        """What the client prints; the server has no end of its own."""
+        """Returns the client's output. The server never ends by itself."""
         server, client = rdma.devices()[:2]
         number = next(NUMBERS)
         common = ["io_demo", "-p", number, "-q", "-d", "64:200000", "-o", "read,write", *options]

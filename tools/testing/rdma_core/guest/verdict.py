@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the outcomes of a suite amount to, given the list of skips that are known."""
+"""Evaluates the outcomes of a suite with the list of known skips."""
 
 import collections
 import dataclasses
@@ -16,9 +16,9 @@ class KnownSkip:
     """An entry of skips.toml."""
 
     tests: tuple[str, ...]  # patterns
-    says: str  # a part of the suite's reason
+    says: str  # part of the suite's reason
     why: str
-    infiniband: bool  # whether an InfiniBand HCA can do it
+    infiniband: bool  # whether an InfiniBand HCA supports it
 
     def covers(self, name: str, reason: str) -> bool:
         return self.says in reason and any(fnmatch.fnmatchcase(name, pattern) for pattern in self.tests)
@@ -26,7 +26,7 @@ class KnownSkip:
 
 @dataclasses.dataclass(frozen=True)
 class Expectations:
-    """skips.toml."""
+    """The contents of skips.toml."""
 
     executed_at_least: int
     skips: tuple[KnownSkip, ...]
@@ -54,7 +54,7 @@ def failures(outcomes: Outcomes) -> list[str]:
 
 
 def complaints(outcomes: Outcomes, expected: Expectations) -> list[str]:
-    """Everything for which the suite as a whole fails."""
+    """All reasons for which the suite fails."""
     skipped = reasons(outcomes)
     found = failures(outcomes)
     found += [f"{name}: skipped, and no entry of skips.toml covers it: {reason}" for name, reason in skipped.items()
@@ -68,6 +68,6 @@ def complaints(outcomes: Outcomes, expected: Expectations) -> list[str]:
 
 
 def gaps(outcomes: Outcomes, expected: Expectations) -> list[str]:
-    """Skipped tests of what an InfiniBand HCA can do."""
+    """Skipped tests of features that an InfiniBand HCA has."""
     return [name for name, reason in reasons(outcomes).items()
             if any(known.infiniband and known.covers(name, reason) for known in expected.skips)]
