@@ -22,8 +22,8 @@ where cxib sends something else. If your adapter refuses a request, read here fi
 ``cxemu --envelope`` records the fields and values that a driver uses in commands, contexts, registers, work queue entries
 and doorbells. ``tools/testing/envelope/record`` records the envelopes of public drivers:
 
-* ``tools/testing/envelope/public.toml``: the kernel's own driver of Linux 6.12 with rdma-core's tests and the kernel's
-  protocols, and that of Linux 6.1 and 7.3
+* ``tools/testing/envelope/public.toml``: the kernel's own drivers of Linux 6.12 (with rdma-core's tests and the kernel's
+  protocols), 6.1 and 7.3
 * ``tools/testing/envelope/vfio.toml``: rdma-core's own driver over vfio, with its tests
 
 Steps of ``make check`` compare what cxib sends with both, in rdma-core's tests, the kernel's protocols and the test module for
