@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Address handles. They are no device objects: each UD WQE contains the address vector. */
+/* Address handles. The device has no objects for them: each UD WQE contains the address vector. */
 #include <kunit/visibility.h>
 
 #include "verbs/verbs.h"
 
-/* stat_rate is enum ib_rate plus this. */
+/* stat_rate is the value of enum ib_rate plus this offset. */
 #define RATE_OFFSET	5
 
-/* Limits of packet header fields, and of the LID path bits (LMC up to 7). */
+/* Limits of fields in packet headers, and of the LID path bits (the LMC is at most 7). */
 #define SL_MAX		0xf
 #define PATH_BITS_MAX	0x7f
 #define FLOW_LABEL_MAX	0xfffff
@@ -22,11 +22,12 @@ static bool is_supported(const struct cxib_device_caps *caps, int rate)
  * @caps: capabilities of the device
  * @rate: enum ib_rate
  *
- * enum ib_rate is not in the order of the rates: 14 Gb/s has a higher value than 120.
+ * The values of enum ib_rate are not in the order of the rates: 14 Gb/s has a higher value than 120
+ * Gb/s.
  *
- * Return: stat_rate of the highest rate that the device supports and that does not
- * exceed @rate; 0, the rate of the port, if there is none or @rate is
- * IB_RATE_PORT_CURRENT; -EINVAL if @rate is out of range.
+ * Return: stat_rate of the highest rate that the device supports and that does not exceed @rate; 0,
+ * which means the rate of the port, if there is no such rate or @rate is IB_RATE_PORT_CURRENT;
+ * -EINVAL if @rate is out of range.
  */
 int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 {
@@ -112,7 +113,7 @@ int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_u
 	return fill_address(to_ah(ib), ib->device, init->ah_attr);
 }
 
-/* WQEs posted before keep the old address vector. */
+/* WQEs that are already posted keep the old address vector. */
 int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
 	return fill_address(to_ah(ib), ib->device, attr);

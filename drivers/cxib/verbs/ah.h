@@ -31,7 +31,7 @@ int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
 u8 cxib_rate_to_ib(u32 code);
-/* The last enum ib_rate of the kernel. */
+/* The last value of enum ib_rate in this kernel. */
 #ifdef CXIB_LACKS_RATE_800
 #define CXIB_RATE_MAX	IB_RATE_600_GBPS
 #else

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queue counters that all QPs of a port share, as hardware counters of the port. */
+/*
+ * Queue counters: all QPs of a port share one set, which is shown as hardware counters of the port.
+ */
 #include <linux/array_size.h>
 #include <linux/slab.h>
 
@@ -8,8 +10,8 @@
 
 /**
  * struct counter - a counter of the device
- * @name: name in user space: that of its field, as in mlx5_ib
- * @get: reads it from the output of QUERY_Q_COUNTER
+ * @name: name in user space: the name of its field, as in mlx5_ib
+ * @get: reads the counter from the output of QUERY_Q_COUNTER
  * @needs: offset of the required capability in struct cxib_device_caps
  */
 struct counter {
@@ -94,7 +96,10 @@ static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 n
 
 	err = cxib_cmd_query_q_counter(commands_of(ibdev), ibdev->ports[number - 1].counter_set,
 				       &out);
-	/* The RDMA core leaks memory if this fails while it registers the device. */
+	/*
+	 * While the RDMA core registers a device, it leaks memory if this function returns an
+	 * error.
+	 */
 	if (err)
 		return is_registered(ib) ? err : stats->num_counters;
 	for (i = 0; i < stats->num_counters; i++) {
@@ -123,7 +128,7 @@ static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 
 static int alloc_sets(struct cxib_ibdev *ibdev)
 {
-	/* QPs of user contexts name them. */
+	/* QPs of user contexts refer to the counter sets. */
 	u16 uid = cxib_shared_uid(&ibdev->hw->caps);
 	unsigned int i;
 	int err;
@@ -140,11 +145,11 @@ static int alloc_sets(struct cxib_ibdev *ibdev)
 }
 
 /**
- * cxib_port_q_counter() - the queue counters of the QPs of a port
+ * cxib_port_q_counter() - returns the queue counters of the QPs of a port
  * @ibdev: RDMA device
  * @port: port number; any other value: the port is not set yet
  *
- * Return: counter_set_id; 0: none, nothing is counted.
+ * Return: counter_set_id; 0 if the port has none: then nothing is counted.
  */
 u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port)
 {
@@ -157,7 +162,7 @@ u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port)
  * cxib_counters_create() - allocate the queue counters of the ports
  * @ibdev: RDMA device after cxib_ports_create(), not registered yet
  *
- * Without the capability, or if the device refuses a counter set, there are no counters.
+ * If the device lacks the capability or refuses a counter set, there are no counters.
  */
 int cxib_counters_create(struct cxib_ibdev *ibdev)
 {

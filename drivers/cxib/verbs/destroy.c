@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The end of an object: what the result of its destroy command means. */
+/* Results of destroy commands: whether the object still exists, and what happens to its memory. */
 #include <kunit/visibility.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -12,8 +12,8 @@
  * @ibdev: RDMA device
  * @err: result of the command
  *
- * Destroying a kernel object must not fail. If the command fails, the device becomes fatal with
- * DMA off. In any case the memory of the object can be freed afterwards.
+ * The destruction of a kernel object must not fail. If the command fails, the device becomes fatal
+ * with DMA off, so the caller can free the memory of the object in any case.
  *
  * Context: process context, may sleep.
  */
@@ -27,17 +27,17 @@ void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err)
 }
 
 /**
- * cxib_discard_object() - handle the result of a command that destroys an object whose creation
- *	has failed afterwards
+ * cxib_discard_object() - handle the result of a command that undoes the creation of an object
  * @ibdev: RDMA device
  * @context: user context of the object; NULL: kernel object
  * @destroy: the commands that destroy the object
  * @pinned: what the device can access through it; NULL: nothing
  * @err: result of the command
  *
- * The RDMA core does not know the object. If the command fails, an object of user space becomes a
- * leftover, together with @pinned, which is zeroed; for one of the kernel the device becomes
- * fatal, with DMA off. What @pinned still contains afterwards can be released.
+ * A later step of the creation has failed, so the RDMA core does not know the object. If the
+ * command fails, an object of user space becomes a leftover, together with @pinned, which is
+ * zeroed. An object of the kernel makes the device fatal, with DMA off. The caller can release what
+ * @pinned contains on return.
  *
  * Context: process context, may sleep.
  */
@@ -52,7 +52,7 @@ void cxib_discard_object(struct cxib_ibdev *ibdev, const struct ib_ucontext *con
 EXPORT_SYMBOL_IF_KUNIT(cxib_discard_object);
 
 /**
- * cxib_udata_context() - the user context of a request
+ * cxib_udata_context() - returns the user context of a request
  * @udata: driver data of an attribute bundle; or NULL
  *
  * Return: the user context; NULL if there is none.
@@ -63,9 +63,9 @@ struct ib_ucontext *cxib_udata_context(struct ib_udata *udata)
 }
 
 /*
- * The RDMA core destroys all objects of a user context when its file is closed, or the device is
- * unregistered. Then there is no request: a request has attributes if it is an ioctl(), and a
- * command structure (ucore) if it is a write().
+ * Returns true if a process has requested the destruction. The RDMA core also destroys the objects
+ * of a user context when its file is closed or the device is unregistered, which is no request. A
+ * request has attributes if it is an ioctl(), and a command structure (ucore) if it is a write().
  */
 static bool has_request(struct ib_udata *udata)
 {
@@ -82,15 +82,16 @@ static bool has_request(struct ib_udata *udata)
  * @pinned: what the device can access through it; NULL: nothing
  * @err: result of the command
  *
- * A process that has requested the destruction gets the error of a refusal and keeps the object,
- * because objects that it has created by DEVX may refer to it. If the result is unknown, the
- * process must not repeat the command, because the number may be that of another object then. When
- * a user context ends, the RDMA core would leak an object whose destruction fails. In the last two
- * cases the object becomes a leftover, together with @pinned, which is zeroed.
+ * If firmware refuses the command and a process has requested the destruction, the process gets the
+ * error and keeps the object, because its DEVX objects may refer to the object. The object becomes
+ * a leftover, together with @pinned, which is zeroed, in two cases:
+ * - The result is unknown. The process must not repeat the command, because another object may have
+ *   the number by then.
+ * - The user context is being closed. The RDMA core would leak an object whose destruction fails.
  *
  * Context: process context, may sleep.
- * Return: 0 if the object no longer exists for the RDMA core, and what @pinned still contains can
- * be released; otherwise @err.
+ * Return: 0 if the object no longer exists for the RDMA core; then the caller can release what
+ * @pinned contains. Otherwise @err.
  */
 int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 			     const struct cxib_destroy *destroy, struct cxib_pinned *pinned,

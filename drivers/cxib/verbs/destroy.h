@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The end of an object: what the result of its destroy command means. */
+/* Results of destroy commands: whether the object still exists, and what happens to its memory. */
 #ifndef CXIB_VERBS_DESTROY_H
 #define CXIB_VERBS_DESTROY_H
 

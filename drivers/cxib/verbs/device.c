@@ -23,7 +23,7 @@
 /* Maximum WQEBBs of a send WQE with one data segment. */
 #define WQEBBS_PER_WQE	4
 
-/* Maximum bytes of a rendezvous message that the device handles, including headers. */
+/* Maximum length in bytes of a rendezvous message that the device handles, including headers. */
 #define RENDEZVOUS_HEADER_MAX	64
 
 static struct cxib_ibdev *from_device(struct device *dev)
@@ -120,7 +120,7 @@ static const struct ib_device_ops ops = {
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, cxib_xrcd, ib),
 };
 
-/* ULPs and user space are to release the device: all further operations fail. */
+/* Asks ULPs and user space to release the device; all further operations fail. */
 static void on_fatal(void *context)
 {
 	struct cxib_ibdev *ibdev = context;
@@ -132,8 +132,8 @@ static void on_fatal(void *context)
 
 	ib_dispatch_event(&event);
 	/*
-	 * Posting and arming read the state after a section with interrupts off. Either the flush
-	 * sees what such a section wrote, or its caller sees that DMA is off, and flushes.
+	 * Posting and arming write with interrupts off, then read the state. So either the flush
+	 * sees what they have written, or they see that DMA is off and start another flush.
 	 */
 	synchronize_rcu();
 	cxib_flush_later(ibdev);
@@ -170,8 +170,8 @@ static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *a
 }
 
 /*
- * Old firmware returns the former value in big-endian byte order, whatever that of the host.
- * Callers expect that of the host, so requesters have no atomic operations then, as with mlx5_ib.
+ * Old firmware always returns the former value in big-endian byte order, but callers expect the
+ * byte order of the host. With such firmware requesters have no atomic operations, as in mlx5_ib.
  */
 static bool has_atomics(const struct cxib_device_caps *caps)
 {
@@ -181,7 +181,7 @@ static bool has_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
-/* Kernel WRs have operands of 8 bytes. */
+/* The operands of kernel WRs have 8 bytes. */
 static bool has_masked_atomics(const struct cxib_device_caps *caps)
 {
 	const u32 operations = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
@@ -255,7 +255,7 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
 	attr->max_qp = BIT(caps->log_max_qp);
-	/* For WRs of any opcode with one SGE. */
+	/* Valid for WRs of any opcode with one SGE. */
 	attr->max_qp_wr = BIT(caps->log_max_qp_sz) / WQEBBS_PER_WQE;
 	attr->max_send_sge = CXIB_SEND_SGE_MAX;
 	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
@@ -335,7 +335,10 @@ static void describe(struct cxib_ibdev *ibdev)
 	ib->phys_port_cnt = ibdev->hw->caps.num_ports;
 	ib->num_comp_vectors = ibdev->hw->completion_eq_count;
 #ifndef CXIB_LACKS_CQ_PRE_DESTROY
-	/* Else ib_free_cq() frees what DIM needs while events may still let the CQ be polled. */
+	/*
+	 * DIM needs pre_destroy_cq: without it, ib_free_cq() frees the memory of DIM while an event
+	 * may still start a poll of the CQ.
+	 */
 	ib->use_cq_dim = ibdev->hw->caps.cq_moderation;
 #endif
 	ib->dev.parent = ibdev->hw->bus->dev;
@@ -344,12 +347,12 @@ static void describe(struct cxib_ibdev *ibdev)
 }
 
 /*
- * resd_lkey addresses memory in the WQEs of all kernel QPs. Without umr_ptr_rlky, UMR WQEs
- * cannot use it, and the RDMA core creates a DMA MR for each PD instead.
+ * WQEs of all kernel QPs address memory with resd_lkey. Without umr_ptr_rlky, UMR WQEs cannot use
+ * it. Then local_dma_lkey is not set, and the RDMA core creates a DMA MR for each PD.
  */
 static int set_local_dma_lkey(struct cxib_ibdev *ibdev, u32 resd_lkey)
 {
-	/* This lkey terminates the scatter list of a receive WQE. */
+	/* An lkey with this value would terminate the scatter list of a receive WQE. */
 	if (resd_lkey == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
 		dev_err(ibdev->hw->bus->dev,
 			"resd_lkey 0x%x is the terminate_scatter_list lkey\n", resd_lkey);
@@ -397,7 +400,7 @@ static int create_flush_workqueue(struct cxib_ibdev *ibdev)
 	return ibdev->workqueue ? 0 : -ENOMEM;
 }
 
-/* ULPs no longer post, and the fatal event is no longer delivered. */
+/* On entry, ULPs no longer post, and the fatal event is no longer delivered. */
 static void stop_flushing(struct cxib_ibdev *ibdev)
 {
 	cancel_delayed_work_sync(&ibdev->flush_mads_work);
@@ -410,7 +413,7 @@ static void init_table(struct xarray *table, struct lock_class_key *key, const c
 	lockdep_set_class_and_name(&table->xa_lock, key, name);
 }
 
-/* xa_init_flags() gives all tables of this file one lock class. */
+/* xa_init_flags() would put the locks of all tables of this file in one lock class. */
 static void init_tables(struct cxib_ibdev *ibdev)
 {
 	static struct lock_class_key qps, cqs, srqs, sig_mrs;
@@ -464,8 +467,8 @@ static void stop_polling(struct cxib_ibdev *ibdev)
  * @policy: settings of the scheduler; NULL without one
  *
  * Context: process context, may sleep.
- * Return: the RDMA device, to be destroyed by cxib_verbs_unregister(), or an
- * ERR_PTR(): then the kernel log has the cause.
+ * Return: the RDMA device, to be destroyed by cxib_verbs_unregister(), or an ERR_PTR(), whose cause
+ * is in the kernel log.
  */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user,
@@ -529,7 +532,7 @@ dealloc_device:
  */
 void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 {
-	/* User objects may be parents of objects of timed-out create commands. */
+	/* User objects may be parents of objects that timed-out commands have created. */
 	cxib_quarantine_end(ibdev);
 	ib_unregister_device(&ibdev->ib);
 	cxib_leftovers_end(ibdev);

@@ -41,7 +41,7 @@ enum cxib_write_combining {
  * struct cxib_ibdev - the RDMA device of an HCA
  * @ib: the RDMA core's device
  * @hw: the HCA
- * @bus: bus access of @hw, whose state the data path reads
+ * @bus: bus access of @hw; the data path reads its state
  * @client: receives the events of the HCA
  * @ports: ports
  * @system_image_guid: system image GUID
@@ -52,7 +52,7 @@ enum cxib_write_combining {
  * @dump_fill_mkey: mkey that discards writes and reads as zeros, for user space; 0: none
  * @qps: struct cxib_qp by QPN; read in interrupts
  * @cqs: struct cxib_cq by CQN; read in interrupts
- * @num_unknown_cq_events: completion events of CQNs that were not in @cqs
+ * @num_unknown_cq_events: number of completion events whose CQN was not in @cqs
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
  * @leftovers: objects of user space that firmware has refused to destroy
@@ -60,12 +60,12 @@ enum cxib_write_combining {
  * @polling: scheduler of the CQs that the RDMA core would poll; NULL: none
  * @poll_device: the scheduler's part of the device
  * @poll_policy: settings of the scheduler, owned by the HCA
- * @workqueue: runs the work items that follow; WQ_MEM_RECLAIM
+ * @workqueue: runs the work items below; WQ_MEM_RECLAIM
  * @flush: raises an event for each armed CQ when DMA is off
- * @flush_mads_work: flushes the MADs not sent when DMA is off
- * @flush_lock: held while a completion event is raised for @flush. A CQ keeps its QPs
- *	meanwhile: one without QPs may be about to be freed, and gets no event. Taken in
- *	process context, before the locks of CQs.
+ * @flush_mads_work: flushes the MADs that were not sent when DMA is off
+ * @flush_lock: held while @flush raises a completion event, and while a QP is removed from its CQs.
+ *	So a CQ with an event keeps its QPs; a CQ without QPs may be about to be freed, and gets no
+ *	event. Taken in process context, before the locks of CQs.
  * @xrc: objects that XRC QPs share
  * @umr: UMR QP
  * @odp: ODP
@@ -124,8 +124,8 @@ static inline struct cxib_command_queue *commands_of(struct cxib_ibdev *ibdev)
 }
 
 /*
- * The device is fatal and cannot access memory: only then may outstanding WRs be
- * flushed, because the ULP reuses their memory afterwards.
+ * Returns true if the device is fatal and cannot access memory. Only then may the driver flush
+ * outstanding WRs, because the ULP reuses their memory afterwards.
  */
 static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *ibdev)
 {
@@ -133,15 +133,14 @@ static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *ibdev)
 }
 
 /*
- * Delay before MADs that were not sent are flushed when DMA is off: ib_cm releases a
- * connection before it reports such an error, so a ULP that disconnects at the same time
- * must have finished by then.
+ * Time from DMA off to the flush of MADs that were not sent. ib_cm releases a connection before it
+ * reports such an error, so a ULP that disconnects at the same time needs time to finish.
  */
 #define CXIB_MAD_FLUSH_DELAY	HZ
 
 /*
- * For a ULP that has posted, or waits, when DMA is off. Memory reclaim may wait for a disk
- * on this device, so the work must not depend on memory allocations.
+ * Flushes the WRs of a ULP that has posted or armed after DMA was turned off. Memory reclaim may
+ * wait for a disk on this device, so the work must not depend on memory allocations.
  */
 static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
 {
@@ -154,13 +153,12 @@ static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
  * @ops: added to the ops of verbs/
  * @cq_ops: operations of CQs, added as well
  * @definitions: uverbs objects and methods of the driver
- * @start: called before user contexts can exist; undoes its work if it returns an
- *	error
+ * @start: called before user contexts can exist; has undone its work if it returns an error
  * @stop: called after the last user context is closed
  * @unpin_record: releases a reference to a page with doorbell records
- * @free_dm: frees MEMIC that the device does not have any more
- * @completion: takes the completion event of a CQ that verbs have not created. Returns false if
- *	it is no CQ of user space. Interrupt context.
+ * @free_dm: frees the state of MEMIC that the device no longer has
+ * @completion: delivers the completion event of a CQ that no verb has created. Returns false if
+ *	user space has no such CQ. Interrupt context.
  * @event: called for each event of an object or a port. Process context.
  */
 struct cxib_user_interface {
@@ -177,19 +175,19 @@ struct cxib_user_interface {
 
 /**
  * struct cxib_poll_interface - scheduler of kernel CQs
- * @start: called before the first CQ is created; undoes its work if it returns an error
+ * @start: called before the first CQ is created; has undone its work if it returns an error
  * @stop: called after the last CQ is destroyed
- * @create_cq: called for each kernel CQ but that of the UMR QP, before its first event; sets
- *	cq->poll, or leaves it NULL. Process context, may sleep.
- * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
- *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
- * @synchronize: waits until the done() handlers of the scheduler that run for a CQ have returned;
- *	the caller keeps the CQ. Process context, may sleep.
+ * @create_cq: called for each kernel CQ, except for that of the UMR QP, before its first event; may
+ *	set cq->poll. Process context, may sleep.
+ * @destroy_cq: called for each kernel CQ after its last event and before its memory is freed; waits
+ *	until the scheduler no longer refers to the CQ. Process context, may sleep.
+ * @synchronize: waits for the done() handlers that the scheduler is calling for a CQ; the caller
+ *	keeps the CQ. Process context, may sleep.
  * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
  *	Returns 0 or -EMSGSIZE.
- * @queue: called in place of comp_handler for a CQ with is_scheduled whose claim was taken.
- *	Returns true if the scheduler polls until it arms the CQ, false if comp_handler is
- *	to be called. Interrupts are off; flush_lock may be held.
+ * @queue: called in place of comp_handler for a CQ with is_scheduled, after its claim was taken.
+ *	Returns true if the scheduler polls the CQ until it arms it, false if the caller must call
+ *	comp_handler. Interrupts are off; flush_lock may be held.
  */
 struct cxib_poll_interface {
 	int (*start)(struct cxib_ibdev *ibdev);

@@ -17,12 +17,12 @@
 #include "verbs/verbs.h"
 
 /*
- * Leftovers of closed contexts that the end of another context tries again: each takes a command or
- * two, for which a process that exits has to wait.
+ * Maximum number of leftovers of closed contexts that are tried again when another context is
+ * closed. Each takes one or two commands, for which the process that exits waits.
  */
 #define RETRIES_MAX	16
 
-/* Kinds of objects, as far as they differ in what they refer to. */
+/* Kinds of objects, by the objects to which they refer. */
 enum kind {
 	KIND_OTHER,
 	KIND_QP,
@@ -38,7 +38,7 @@ enum kind {
 	KIND_UCTX,
 };
 
-/* Kinds that objects of DEVX may refer to, too. */
+/* Parents of queues, including those that only DEVX objects may have. */
 #define PARENTS_OF_QUEUE	(BIT(KIND_PD) | BIT(KIND_UAR) | BIT(KIND_UMEM))
 #define PARENTS_OF_SRQ		(PARENTS_OF_QUEUE | BIT(KIND_CQ) | BIT(KIND_XRCD))
 
@@ -46,7 +46,8 @@ enum kind {
  * struct kind_of_command - what a destroy command destroys
  * @opcode: the command
  * @kind: kind of the object
- * @parents: bit n: it may refer to objects of kind n. Each object refers to its user context.
+ * @parents: bit n: the object may refer to objects of kind n. Each object also refers to its user
+ *	context.
  */
 struct kind_of_command {
 	u16 opcode;
@@ -71,7 +72,7 @@ static const struct kind_of_command kinds[] = {
 	{ HW_CMD_DESTROY_UCTX, KIND_UCTX, 0 },
 };
 
-/* General objects of several types: they may refer to anything. */
+/* General objects of all types: they may refer to any object. */
 static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND_OTHER) };
 
 /**
@@ -81,8 +82,9 @@ static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND
  * @group: the same for all leftovers of a closed context
  * @destroy: the commands that destroy it
  * @status: status of the last command
- * @is_known: the last command was refused, so the object exists. Otherwise the command is not
- *	repeated: the device may have executed it, and the number may be that of another object.
+ * @is_known: firmware has refused the last command, so the object exists. Otherwise the driver does
+ *	not repeat the command: the device may have executed it, and another object may have the
+ *	number.
  * @pinned: what the device can access through the object
  */
 struct leftover {
@@ -96,7 +98,7 @@ struct leftover {
 };
 
 /**
- * cxib_destroy_object() - the command that destroys an object
+ * cxib_destroy_object() - returns the command that destroys an object
  * @opcode: opcode of the command
  * @uid: owner uid; 0: kernel
  * @number: number of the object
@@ -168,8 +170,9 @@ static bool is_other(const struct leftover *leftover)
 }
 
 /*
- * Whether there are kinds of objects that refer to this one. A process can leave many mkeys, to
- * which only general objects refer: the list is not searched for each of them.
+ * Returns true if any kind of object may refer to an object of this kind. Only general objects
+ * refer to mkeys. A process can leave many mkeys, so the list is searched for children of an mkey
+ * only if it contains general objects.
  */
 static bool is_parent(const struct cxib_leftovers *leftovers, enum kind kind)
 {
@@ -183,7 +186,10 @@ static bool is_parent(const struct cxib_leftovers *leftovers, enum kind kind)
 	return false;
 }
 
-/* Whether a leftover may refer to an object: of the same user context, XRC_TGT QPs of any. */
+/*
+ * Returns true if a leftover may refer to an object. Leftovers refer to objects of their own user
+ * context only, except for XRC_TGT QPs.
+ */
 static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_ucontext *context,
 		      unsigned int group, const struct cxib_destroy *destroy)
 {
@@ -210,11 +216,11 @@ static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_uc
  * @context: user context of the object; NULL: kernel object
  * @destroy: the command that is about to destroy it
  *
- * Such a command is not executed at all: firmware may free a UAR that a queue still uses, and it
- * refuses to destroy the other kinds of objects while a child exists.
+ * If a leftover can refer to the object, the caller does not execute the command. Firmware might
+ * free a UAR that a queue still uses, and it would refuse to destroy an object of another kind.
  *
  * Context: process context, may sleep.
- * Return: 0; -EBUSY if a leftover may refer to it: then the command is not to be executed.
+ * Return: 0; -EBUSY if a leftover may refer to the object.
  */
 int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
 			 const struct cxib_destroy *destroy)
@@ -247,7 +253,7 @@ static void log_closed(struct cxib_ibdev *ibdev, const struct leftover *first, u
 			       first->status);
 }
 
-/* The leftovers of a context belong to the device from now on. */
+/* Makes the device the owner of the leftovers of a context. */
 static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
 	struct cxib_leftovers *leftovers = &ibdev->leftovers;
@@ -277,8 +283,8 @@ static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
  * @ibdev: RDMA device
  * @context: user context of the object; NULL: unknown, so the object belongs to the device
  * @destroy: the commands that destroy the object
- * @pinned: what the device can access through it, zeroed; NULL: nothing. If the device is
- *	fatal, DMA is switched off, and @pinned is left to the caller.
+ * @pinned: what the device can access through the object, zeroed; NULL: nothing. If the device is
+ *	fatal, the function turns DMA off and leaves @pinned to the caller.
  * @err: error of the command
  *
  * Context: process context, may sleep.
@@ -335,7 +341,7 @@ static int execute(struct cxib_ibdev *ibdev, struct leftover *leftover, u16 opco
 	struct cxib_command command = {
 		.in = in, .in_length = leftover->destroy.in_length,
 		.out = out, .out_length = leftover->destroy.out_length,
-		/* The first refusal was logged. */
+		/* The first refusal is already in the log. */
 		.no_log = true,
 	};
 	int err;
@@ -348,7 +354,7 @@ static int execute(struct cxib_ibdev *ibdev, struct leftover *leftover, u16 opco
 	return err;
 }
 
-/* Returns whether the device does not have the object any more, or cannot use it: DMA is off. */
+/* Returns true if the device no longer has the object, or cannot use it because DMA is off. */
 static bool destroy_in_device(struct cxib_ibdev *ibdev, struct leftover *leftover)
 {
 	int err = 0;
@@ -384,8 +390,9 @@ static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct leftover *lef
 }
 
 /*
- * Tries each leftover of a context, or each closed one, once. Returns whether one was destroyed, so
- * that its parents may follow. A device that does not complete a command is not asked again.
+ * Tries to destroy each leftover of a context once; with @context NULL, each leftover of a closed
+ * context. Returns true if one was destroyed, so that its parents may be tried next. Returns false
+ * if the device does not complete a command.
  */
 static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
@@ -404,7 +411,7 @@ static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 	return progress;
 }
 
-/* Leftovers that remain go to the end of the list, so the next call tries others. */
+/* Leftovers that remain move to the end of the list, so that the next call tries others. */
 static void try_some_closed(struct cxib_ibdev *ibdev)
 {
 	unsigned int left = ibdev->leftovers.closed;
@@ -431,8 +438,8 @@ static void try_some_closed(struct cxib_ibdev *ibdev)
  * @ibdev: RDMA device
  * @context: user context without any other object
  *
- * Those that firmware still refuses belong to the device from then on. Some of those that earlier
- * contexts have left are tried, too.
+ * Leftovers that firmware still refuses to destroy then belong to the device. The function also
+ * tries some of the leftovers of contexts that were closed earlier.
  *
  * Context: process context, may sleep.
  */
@@ -450,8 +457,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_close);
  * cxib_leftovers_end() - free all leftovers
  * @ibdev: RDMA device without user contexts
  *
- * If firmware still refuses to destroy one, DMA is switched off first, and the device is fatal, so
- * it is reset at the end.
+ * If firmware still refuses to destroy a leftover, the device becomes fatal and DMA is turned off
+ * before the memory is freed. Tear-down then resets the device.
  *
  * Context: process context, may sleep.
  */

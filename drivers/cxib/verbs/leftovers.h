@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Leftovers: objects of user space that the RDMA core has freed, but that the device may still
- * have. Firmware has refused to destroy them when their process was gone, or the result of the
- * destroy command is unknown. Memory that the device can access through them stays pinned and
- * mapped until they are destroyed after all, or DMA is off.
+ * have. Either firmware has refused to destroy the object when its user context was closed, or the
+ * result of the destroy command is unknown. Memory that the device can access through a leftover
+ * stays pinned and mapped until the leftover is destroyed or DMA is off.
  *
- * The memory stays charged as well: to the memory cgroup of the process, and to the pinned_vm of
- * its address space. So a process cannot keep more than it could pin.
+ * The memory also stays charged to the memory cgroup of the process and to the pinned_vm of its
+ * address space, so a process cannot keep more memory than it could pin.
  */
 #ifndef CXIB_VERBS_LEFTOVERS_H
 #define CXIB_VERBS_LEFTOVERS_H
@@ -28,11 +28,11 @@ struct ib_umem;
 
 /**
  * struct cxib_destroy - the commands that destroy an object
- * @before: opcode of a command that must succeed before, with the same input; 0: none
+ * @before: opcode of a command with the same input that must succeed first; 0: none
  * @in_length: length of @in, bytes
  * @out_length: length of the output, bytes
- * @is_xrc_tgt: the object is an XRC_TGT QP of user space: it belongs to no user context
- * @xrcdn: its XRC domain, which may be of any user context
+ * @is_xrc_tgt: the object is an XRC_TGT QP of user space, which belongs to no user context
+ * @xrcdn: XRCDN of the QP; the XRC domain may belong to any user context
  * @in: input of the destroy command
  */
 struct cxib_destroy {
@@ -47,7 +47,7 @@ struct cxib_destroy {
 /**
  * struct cxib_pinned - what the device can access through an object of user space
  * @umem: user memory; or NULL
- * @umem_users: objects that map @umem; NULL: only this one
+ * @umem_users: number of objects that map @umem; NULL: only this object
  * @umem_in_doubt: memory that an mkey may still map after a failed update; or NULL
  * @dbr_page: page with the doorbell record of a queue; or NULL
  * @dm: MEMIC; or NULL
@@ -62,9 +62,9 @@ struct cxib_pinned {
 
 /**
  * struct cxib_leftovers - leftovers of an RDMA device
- * @lock: protects the others. Held while the commands of leftovers are executed.
+ * @lock: protects the other members. Held while the commands of leftovers are executed.
  * @list: list of struct leftover
- * @others: number of those that may refer to anything: general objects
+ * @others: number of general objects in the list, which may refer to any object
  * @closed: number of leftovers of closed user contexts
  * @groups: number of user contexts that have left any
  * @file: debugfs file

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Objects by the numbers that the device reports: each look-up takes a reference. */
+/* Finds objects by the numbers that the device reports. Each look-up takes a reference. */
 
 #include "verbs/lookup.h"
 #include "verbs/qp/qp.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mkeys: what PDs, MRs, MWs and signature MRs share. */
+/* Mkeys: functions that PDs, MRs, MWs and integrity MRs share. */
 #include <kunit/visibility.h>
 #include <linux/pci.h>
 
@@ -9,12 +9,13 @@
 #include "verbs/verbs.h"
 
 /**
- * cxib_mkey_relax_ordering() - let accesses by an mkey overtake each other on PCIe where they can
+ * cxib_mkey_relax_ordering() - allow relaxed PCIe ordering of accesses through an mkey
  * @hw: the device
  * @params: attributes of the mkey; ordering is filled in
  *
- * Kernel ULPs read memory behind the completion and by the DMA API, so they never see the order;
- * some hosts are much faster without it. User space asks by IB_ACCESS_RELAXED_ORDERING.
+ * Kernel ULPs read memory only after the completion and through the DMA API, so they do not depend
+ * on the order of accesses, and some hosts are much faster with relaxed ordering. User space
+ * requests it with IB_ACCESS_RELAXED_ORDERING.
  */
 void cxib_mkey_relax_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
 {
@@ -43,7 +44,7 @@ void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *par
 EXPORT_SYMBOL_IF_KUNIT(cxib_mkey_set_access);
 
 /**
- * cxib_next_mkey_variant() - lower 8 bits of the next mkey
+ * cxib_next_mkey_variant() - returns the lower 8 bits of the next mkey
  * @ibdev: RDMA device
  *
  * Return: a different value each time, so that the device rejects stale mkeys.
@@ -55,7 +56,7 @@ u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev)
 EXPORT_SYMBOL_IF_KUNIT(cxib_next_mkey_variant);
 
 /**
- * cxib_mkey_destroy() - the command that destroys an mkey
+ * cxib_mkey_destroy() - returns the command that destroys an mkey
  * @key: the mkey
  */
 struct cxib_destroy cxib_mkey_destroy(u32 key)
@@ -89,9 +90,10 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
  * @udata: as for cxib_finish_user_destroy()
  * @pinned: what the device can access through the mkey; NULL: nothing
  *
- * Firmware refuses it while an MW is bound to the MR, for example. No process can repeat the
- * request for an MR that was replaced, and the RDMA core would keep it locked until it warns at the
- * end of the user context. So the mkey becomes a leftover, together with @pinned, which is zeroed.
+ * Firmware refuses the command for example while an MW is bound to the MR. If reregistration has
+ * replaced the MR, no process can repeat the request, and the RDMA core would keep the MR locked
+ * and warn when the user context is closed. So the mkey of such an MR becomes a leftover, together
+ * with @pinned, which is zeroed.
  *
  * Context: process context, may sleep.
  * Return: as cxib_finish_user_destroy(); 0 for an MR that was replaced.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Mkeys: what PDs, MRs, MWs and signature MRs share. */
+/* Mkeys: functions that PDs, MRs, MWs and integrity MRs share. */
 #ifndef CXIB_VERBS_MKEY_H
 #define CXIB_VERBS_MKEY_H
 

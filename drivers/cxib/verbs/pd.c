@@ -9,9 +9,9 @@
 #include "verbs/verbs.h"
 
 /**
- * cxib_abort_pd() - deallocate a PD that nothing can refer to yet
+ * cxib_abort_pd() - deallocate a PD to which nothing can refer yet
  * @pd: PD of user space without an mkey
- * @udata: driver data of the request that has allocated it
+ * @udata: driver data of the request that has allocated the PD
  *
  * Context: process context, may sleep.
  */
@@ -47,10 +47,10 @@ int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
  * cxib_pd_create_dma_mkey() - create the DMA MR mkey of a PD
  * @ib: kernel PD
  *
- * WQEs of QPs use resd_lkey, which is valid in all PDs. It is known to be valid in data
- * segments, and in the XLT pointers of UMR WQEs (umr_ptr_rlky), but it is not documented
- * for KLMs or for WQEs of SRQs. These use an mkey of their PD, created when it is needed
- * for the first time.
+ * WQEs of QPs use resd_lkey, which is valid in all PDs. It is known to work in data segments, and
+ * with umr_ptr_rlky in the XLT pointers of UMR WQEs. It is not documented for KLMs and WQEs of
+ * SRQs. So KLMs and WQEs of SRQs use an mkey of their PD, which is created when it is needed for
+ * the first time.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_mkey().

@@ -30,8 +30,8 @@ static inline struct cxib_pd *to_pd(struct ib_pd *ib)
 }
 
 /*
- * The user context of what is created in a PD; NULL for kernel objects, and for XRC_TGT QPs of user
- * space, which have no PD.
+ * Returns the user context of the objects in a PD; NULL for kernel objects, and for XRC_TGT QPs of
+ * user space, which have no PD.
  */
 static inline struct ib_ucontext *cxib_pd_context(const struct ib_pd *ib)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Holds memory as long as a failed command may still be executed. */
+/* Keeps memory as long as the device may still execute a failed command. */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -15,10 +15,10 @@
  * @kept: in the list of the command queue
  * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
  * @umem: user memory; or NULL
- * @users: objects that map @umem; NULL: only one
+ * @users: number of objects that map @umem; NULL: only one
  * @dbr_page: page of a user context with the doorbell record of a queue; or NULL
- * @buffer: ring of a kernel queue; pages is NULL: none
- * @dbr: doorbell record of a kernel queue; words is NULL: none
+ * @buffer: ring of a kernel queue; none if pages is NULL
+ * @dbr: doorbell record of a kernel queue; none if words is NULL
  */
 struct memory {
 	struct cxib_kept kept;
@@ -85,7 +85,7 @@ static void release(const struct memory *memory, int err)
 }
 
 /**
- * cxib_release_umem() - release user memory, now or when the device cannot access it
+ * cxib_release_umem() - release user memory, now or after the device can no longer access it
  * @ibdev: RDMA device
  * @umem: user memory, owned by this function; NULL: none
  * @err: result of the command that passed it to the device; 0: no longer in use
@@ -99,8 +99,8 @@ void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err)
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
 
 /**
- * cxib_release_shared_umem() - drop a reference of an object to user memory, now or when the device
- *	cannot access the memory through the object
+ * cxib_release_shared_umem() - drop a reference of an object to user memory, now or after the
+ *	device can no longer access the memory through the object
  * @ibdev: RDMA device
  * @umem: user memory, released with its last reference; NULL: none
  * @users: number of references to @umem, freed with the last one; NULL: the object owns @umem
@@ -117,10 +117,11 @@ void cxib_release_shared_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, re
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_shared_umem);
 
 /**
- * cxib_release_pinned() - release memory of a user queue, now or when the device cannot access it
+ * cxib_release_pinned() - release memory of a user queue, now or after the device can no longer
+ * access it
  * @ibdev: RDMA device
- * @pinned: its umem and dbr_page, zeroed. The page must not need its user context any more if the
- *	result of the command is unknown.
+ * @pinned: its umem and dbr_page are released and zeroed. If the result of the command is unknown,
+ *	the page must no longer need its user context.
  * @err: result of the command that passed it to the device; 0: no longer in use
  *
  * Context: process context, may sleep.
@@ -137,7 +138,8 @@ void cxib_release_pinned(struct cxib_ibdev *ibdev, struct cxib_pinned *pinned, i
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_pinned);
 
 /**
- * cxib_free_queue_memory() - free memory of a kernel queue, now or when DMA cannot reach it
+ * cxib_free_queue_memory() - free memory of a kernel queue, now or after the device can no longer
+ * access it
  * @ibdev: RDMA device
  * @buffer: ring, owned by this function
  * @dbr: doorbell record, owned by this function
@@ -153,11 +155,11 @@ void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer
 EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
 
 /**
- * cxib_quarantine_end() - free all held memory
+ * cxib_quarantine_end() - free all memory in quarantine
  * @ibdev: RDMA device without users
  *
- * If the result of a create command is still unknown, DMA is switched off first, and the
- * device is fatal, so it is reset at the end.
+ * If the result of a create command is still unknown, the device becomes fatal and DMA is turned
+ * off before the memory is freed. Tear-down then resets the device.
  *
  * Context: process context, may sleep.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory that was passed to the device by a command whose result is unknown: it timed out, or
- * its output is bad. The device may execute the command later, and access the memory. So the
- * memory stays pinned and mapped until the object that the command creates is destroyed
- * (hw/creations.h), or DMA is off.
+ * Memory in quarantine: memory that a command with an unknown result has passed to the device. The
+ * command timed out or has a malformed output, so the device may execute it later and access the
+ * memory. So the memory stays pinned and mapped until the object that the command creates is
+ * destroyed (hw/creations.h), or DMA is off.
  */
 #ifndef CXIB_VERBS_QUARANTINE_H
 #define CXIB_VERBS_QUARANTINE_H

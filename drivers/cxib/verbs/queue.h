@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* State that queues of several kinds have in common. */
+/* State that queues of several kinds share. */
 #ifndef CXIB_VERBS_QUEUE_H
 #define CXIB_VERBS_QUEUE_H
 
@@ -22,11 +22,11 @@ struct cxib_rq_entry {
 
 /**
  * struct cxib_user_queue - memory and UAR that user space passed for a queue
- * @pinned: memory of the queue and page with its doorbell record; none for a kernel queue.
- *	Page faults read it as long as the queue has references.
+ * @pinned: memory of the queue, and page with its doorbell record; none for a kernel queue. The
+ *	handlers of page faults read it while the queue has references.
  * @uar: mmap entry of the UAR page; NULL: kernel queue
- * @bfregs: bfregs of the user context, from which the driver has allocated one;
- *	NULL: user space passed a UAR page
+ * @bfregs: bfregs of the user context if the driver has allocated one of them; NULL: user space has
+ *	passed a UAR page
  * @bfreg_index: index of the allocated bfreg
  */
 struct cxib_user_queue {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Life time of objects: events and polling hold references. */
+/* Life time of objects: the delivery of events and polling hold references. */
 #ifndef CXIB_VERBS_REFERENCE_H
 #define CXIB_VERBS_REFERENCE_H
 
@@ -7,7 +7,7 @@
 #include <linux/refcount.h>
 
 /**
- * struct cxib_reference - keeps an object while an event of it is delivered
+ * struct cxib_reference - keeps an object while one of its events is delivered
  * @count: number of references; the creator holds one
  * @gone: completed when the last reference is dropped
  */

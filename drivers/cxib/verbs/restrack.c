@@ -85,7 +85,9 @@ static int put_stops(struct sk_buff *message, const struct cxib_pipelining *pipe
 	return put(message, details, ARRAY_SIZE(details));
 }
 
-/* Older kernels list a QP while it is destroyed: its mutex protects the pointer. */
+/*
+ * Older kernels list a QP while it is being destroyed, so the mutex of the QP protects the pointer.
+ */
 static int put_pipelining(struct sk_buff *message, struct cxib_qp *qp)
 {
 	guard(mutex)(&qp->mutex);

@@ -2,12 +2,14 @@
 /*
  * Test of write combining.
  *
- * A WQE of up to the size of a BlueFlame register can be written into the register
- * together with the doorbell, and the device does not fetch it from memory. It must
- * arrive as whole writes of 64 bytes; whether CPU, bridges and hypervisor preserve them
- * is not documented. So it is tested: NOP WQEs are posted to a QP of the test, unsignaled
- * in the SQ and signaled in the register, so each CQE is of a WQE that the device has
- * taken from the register. The last WQE is signaled in the SQ, too, and ends the test.
+ * Software can write a WQE that is not larger than a BlueFlame register into the register instead
+ * of ringing the doorbell. Then the device does not fetch the WQE from memory. But the WQE must
+ * arrive as whole writes of 64 bytes, and it is not documented whether CPU, bridges and hypervisor
+ * preserve such writes.
+ *
+ * So the driver tests it with NOP WQEs on a QP of the test. Each WQE is unsignaled in the SQ but
+ * signaled in the register, so each CQE shows that the device has taken the WQE from the register.
+ * The last WQE, which ends the test, is signaled in the SQ, too.
  */
 #include <linux/delay.h>
 #include <linux/io.h>
@@ -21,14 +23,14 @@
 #include "verbs/qp/post.h"
 
 /*
- * An interrupt may split the writes of any one WQE, so there are several. They fill a
- * page of WQEBBs, and so do their CQEs.
+ * An interrupt may split the writes of one WQE, so the test needs several WQEs. Both the WQEs and
+ * their CQEs fill a page.
  */
 #define LOG_WQES	6
 #define NUM_WQES	BIT(LOG_WQES)
 #define LAST_WQE	(NUM_WQES - 1)
 
-/* The test takes microseconds; a stuck device is detected elsewhere. */
+/* The test takes microseconds; the health poll detects a device that hangs. */
 #define TIMEOUT_MS	5000
 
 #define LOG_MESSAGE	12
@@ -41,8 +43,8 @@ enum { CQ_PAGE, SQ_PAGE, NUM_PAGES };
  * @ibdev: RDMA device
  * @uar: index of its UAR page
  * @uar_map: write-combining mapping of the UAR page
- * @bf_offset: offset of the next WQE in the UAR page: the two buffers of the BlueFlame
- *	register are used alternately
+ * @bf_offset: offset of the next WQE in the UAR page; WQEs use the two buffers of the BlueFlame
+ *	register alternately
  * @buffer: memory of its queues
  * @dbrs: their doorbell records
  * @pd: PDN
@@ -61,7 +63,7 @@ struct trial {
 	u32 qpn;
 };
 
-/* Written by consecutive 64-bit writes. */
+/* A WQEBB, written by consecutive 64-bit writes. */
 union wqebb {
 	struct hw_wqe_ctrl_seg control;
 	u64 words[CXIB_WQEBB_SIZE / sizeof(u64)];
@@ -199,7 +201,7 @@ static int modify_to_rts(const struct trial *trial)
 	       change_state(trial, HW_CMD_RTR2RTS_QP);
 }
 
-/* RST first: from then on the device does not access the QP. */
+/* Moves the QP to RST first; afterwards the device does not access its queues. */
 static void destroy_qp(struct trial *trial)
 {
 	struct cxib_command_queue *commands = commands_of(trial->ibdev);
@@ -300,14 +302,14 @@ static void post(struct trial *trial, u16 index)
 	wmb();
 	__iowrite64_copy(trial->uar_map + trial->bf_offset, wqebb.words,
 			 ARRAY_SIZE(wqebb.words));
-	/* Flush the write-combining buffer: WQEs must not be merged. */
+	/* Flushes the write-combining buffer, so that the CPU does not merge WQEs. */
 	wmb();
 	trial->bf_offset ^= bf_buffer_size(trial);
 }
 
 /*
- * Reads the last word of a CQE, which has opcode, owner and wqe_counter. The ring does not
- * wrap around, so a valid CQE is a new one.
+ * Reads a CQE if its last word, with opcode, owner and wqe_counter, is valid. The ring does not
+ * wrap around, so a valid CQE is new.
  */
 static bool read_cqe(const struct trial *trial, u32 number, struct hw_cqe64 *copy)
 {
@@ -330,7 +332,7 @@ static bool await_cqe(const struct trial *trial, u32 number, unsigned long deadl
 	return true;
 }
 
-/* Returns the number of WQEs taken from the register, or an error. */
+/* Returns the number of WQEs that the device has taken from the register, or an error. */
 static int count_bf_wqes(const struct trial *trial)
 {
 	const unsigned long deadline = jiffies + msecs_to_jiffies(TIMEOUT_MS);

@@ -2,11 +2,12 @@
 /*
  * The claim on a CQ: set by arming, taken by the event.
  *
- * Arming sets a claim, then rings the doorbell. The event takes the claim before it is
- * delivered; an event without a claim was not requested, or is late, and is dropped.
- * For a CQ of ib_alloc_cq(), the poller that has armed and then finds a CQE takes its claim
- * back and goes on polling. Such a CQ has at most one poller at any time, the one that has
- * taken the claim last, so each event may be delivered to another one.
+ * Arming sets a claim, then rings the doorbell. The event takes the claim before it is delivered.
+ * An event that finds no claim was not requested or is late, and is dropped.
+ *
+ * A CQ of ib_alloc_cq() has at most one poller at any time, the one that has taken the claim last.
+ * If this poller arms the CQ and then finds a CQE, it takes its claim back and continues to poll.
+ * Otherwise the event takes the claim, and may start another poller.
  */
 #ifndef CXIB_VERBS_CQ_CLAIM_H
 #define CXIB_VERBS_CQ_CLAIM_H
@@ -18,10 +19,10 @@
 
 /**
  * struct cxib_claim - armings of a CQ and their events
- * @count: armings whose event has not been delivered
- * @arm_sn: twice the arm_sn of the next arming, and 1 if an arming has named it already
- * @num_events: completion events; written in the interrupt of the CQ's EQ only
- * @num_late: events without a claim; likewise
+ * @count: number of armings whose event has not been delivered
+ * @arm_sn: twice the arm_sn of the next arming, plus 1 if an arming has already named this arm_sn
+ * @num_events: number of completion events; written only in the interrupt of the CQ's EQ
+ * @num_late: number of events that found no claim; written like @num_events
  */
 struct cxib_claim {
 	atomic_t count;
@@ -32,11 +33,11 @@ struct cxib_claim {
 
 /**
  * cxib_claim_set() - set the claim, before cxib_claim_name() and the doorbell
- * @claim: of a CQ of ib_alloc_cq(), whose poller arms: a second arming adds nothing to the first
+ * @claim: of a CQ of ib_alloc_cq(), which only its poller arms: a second arming adds no claim
  *
- * The device ignores an arming with the arm_sn of its last event. The exchange is a full
- * barrier that pairs with the one in cxib_claim_count_event(): either the caller reads the
- * arm_sn after that event, or that event finds this claim.
+ * The device ignores an arming with the arm_sn of its last event. The exchange is a full barrier
+ * that pairs with the barrier in cxib_claim_count_event(): either the caller reads the arm_sn that
+ * follows the last event, or the last event finds this claim.
  */
 static inline void cxib_claim_set(struct cxib_claim *claim)
 {
@@ -47,11 +48,11 @@ static inline void cxib_claim_set(struct cxib_claim *claim)
  * cxib_claim_add() - add a claim, before cxib_claim_name() and the doorbell
  * @claim: of a CQ whose ULP has its own comp_handler
  *
- * Such a ULP may arm again while armed, from several threads, and wait after each: the device
- * may raise an event for each arming, and each is delivered.
+ * Several threads of such a ULP may arm an armed CQ again, and wait after each arming. The device
+ * may raise an event for each arming, and each event is delivered.
  *
- * A full barrier as in cxib_claim_set() where it adds. It does not at INT_MAX claims, where the
- * event that takes one of them is delivered after this call has begun.
+ * A full barrier like cxib_claim_set() if it adds a claim. With INT_MAX claims it adds none,
+ * because an event that takes one of these claims is delivered after this call has begun.
  */
 static inline void cxib_claim_add(struct cxib_claim *claim)
 {
@@ -59,10 +60,10 @@ static inline void cxib_claim_add(struct cxib_claim *claim)
 }
 
 /**
- * cxib_claim_name() - the arm_sn of an arming
+ * cxib_claim_name() - returns the arm_sn of an arming
  * @claim: of the CQ, which is locked
  *
- * Return: the number, of which the device compares the last two bits
+ * Return: the number; the device compares its last two bits.
  */
 static inline u32 cxib_claim_name(struct cxib_claim *claim)
 {
@@ -77,10 +78,12 @@ static inline u32 cxib_claim_name(struct cxib_claim *claim)
  * cxib_claim_count_event() - count an event, before its claim is taken
  * @claim: of the CQ
  *
- * Of several events for one arming, of a device that repeats them, only the first advances the
- * arm_sn: four would bring it back to that of the last event, whose arming the device ignores.
- * An event of an arming finds that its number has been named, or that another event has
- * advanced it: in both cases the next arming names another one.
+ * If a device repeats the event of an arming, only the first event advances the arm_sn. Four
+ * advances would bring the two bits back to those of the last event, and the device ignores an
+ * arming with that number.
+ *
+ * An event finds either that an arming has named the arm_sn, or that another event has advanced it
+ * since. In both cases the next arming names another number.
  */
 static inline void cxib_claim_count_event(struct cxib_claim *claim)
 {
@@ -89,19 +92,19 @@ static inline void cxib_claim_count_event(struct cxib_claim *claim)
 		return;
 	atomic_inc(&claim->arm_sn);
 	/*
-	 * Pairs with cxib_claim_set() and cxib_claim_add(); cxib_claim_take_one() is no barrier
-	 * where it fails.
+	 * Pairs with cxib_claim_set() and cxib_claim_add(). Needed because cxib_claim_take_one() is
+	 * no barrier when it fails.
 	 */
 	smp_mb__after_atomic();
 }
 
 /**
- * cxib_claim_take() - take every claim, for an event that is delivered once for all armings
+ * cxib_claim_take() - take all claims, for an event that is delivered once for all armings
  * @claim: of the CQ
  *
- * A full barrier: what the caller of cxib_claim_set() did before is visible.
+ * A full barrier: the caller sees all writes that precede cxib_claim_set().
  *
- * Return: true if there was one; then the caller must deliver the event, or poll.
+ * Return: true if there was a claim; then the caller must deliver the event, or poll.
  */
 static inline bool cxib_claim_take(struct cxib_claim *claim)
 {
@@ -112,9 +115,9 @@ static inline bool cxib_claim_take(struct cxib_claim *claim)
  * cxib_claim_take_one() - take one of the claims
  * @claim: of a CQ whose ULP has its own comp_handler
  *
- * A full barrier on success: what the caller of cxib_claim_add() did before is visible.
+ * A full barrier on success: the caller sees all writes that precede cxib_claim_add().
  *
- * Return: true if there was one; then the caller must deliver the event.
+ * Return: true if there was a claim; then the caller must deliver the event.
  */
 static inline bool cxib_claim_take_one(struct cxib_claim *claim)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CQs: create, modify, destroy; their events. */
+/* CQs: create, modify, destroy; events of CQs. */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -68,7 +68,7 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq, int err)
 /**
  * cxib_cq_init() - initialise the software state of a CQ
  * @ib: CQ allocated by the RDMA core
- * @attr: attributes; all but the flags are checked
+ * @attr: attributes; the function checks all but the flags
  *
  * Return: 0; -EINVAL if cqe or comp_vector is out of range.
  */
@@ -81,7 +81,10 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	err = check_attributes(ibdev, attr);
 	if (err)
 		return err;
-	/* One CQE stays unused: by cons_index alone, a full ring looks like an empty one. */
+	/*
+	 * One CQE stays unused, because cons_index alone does not distinguish a full ring from an
+	 * empty one.
+	 */
 	cq->log_size = order_base_2(attr->cqe + 1);
 	cq->eq = &ibdev->hw->comp_eqs[attr->comp_vector];
 	ib->cqe = BIT(cq->log_size) - 1;
@@ -98,7 +101,7 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 /**
  * cxib_cq_create_hw() - create a CQ in the device
  * @cq: CQ with memory
- * @params: uar and options set by the caller; the rest is filled
+ * @params: the caller sets uar and options; the function fills the rest
  *
  * Nothing can refer to the CQ before cxib_cq_publish(), so until then
  * cxib_cq_abort() always destroys it.
@@ -122,7 +125,7 @@ int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params)
  * cxib_cq_publish() - insert a CQ for event lookup and DEVX commands
  * @cq: CQ created by cxib_cq_create_hw()
  *
- * Must be the last step that can fail: from here on, user space may guess the CQN
+ * This must be the last step of the creation that can fail. Afterwards user space may guess the CQN
  * and make a DEVX object refer to the CQ, which then cannot be destroyed.
  *
  * Context: process context, may sleep.
@@ -138,7 +141,7 @@ int cxib_cq_publish(struct cxib_cq *cq)
 /**
  * cxib_cq_abort() - undo cxib_cq_create_hw()
  * @cq: CQ that is not published
- * @udata: driver data of the request that has created it; NULL: kernel object
+ * @udata: driver data of the request that has created the CQ; NULL: kernel object
  */
 void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata)
 {
@@ -152,8 +155,9 @@ void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata)
 }
 
 /*
- * The scheduler allocates memory with its lock held. The recovery of the UMR QP, for which memory
- * reclaim may wait, creates and destroys a CQ: it must not wait for that lock.
+ * The scheduler allocates memory with its lock held, so memory reclaim must not wait for that lock.
+ * But it may wait for the recovery of the UMR QP, which creates and destroys a CQ. So the scheduler
+ * does not get the CQ of the UMR QP.
  */
 static bool cq_is_schedulable(const struct cxib_ibdev *ibdev, const struct cxib_cq *cq)
 {
@@ -215,10 +219,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
  * cxib_cq_deliver_event() - have a CQ polled
  * @cq: CQ whose claim the caller has taken, or CQ of user space
  *
- * The only caller of comp_handler: the scheduler may poll in its place. Inlined, since the
- * question costs each event of a CQ that the RDMA core polls (performance/policy.rst).
+ * This is the only caller of comp_handler, because the scheduler may poll in its place. The
+ * function is inlined, since the test delays each event of a CQ that the RDMA core polls
+ * (performance/policy.rst).
  *
- * Context: interrupts are off, unless the CQ is one of user space.
+ * Context: interrupts are off, unless the CQ is a user CQ.
  */
 static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 {
@@ -229,7 +234,10 @@ static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-/* A DEVX object of the process still refers to the CQ, so the destroy command failed. */
+/*
+ * Makes the CQ available again: the destroy command failed, because a DEVX object of the process
+ * still refers to the CQ.
+ */
 static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	xa_store_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL | __GFP_NOFAIL);
@@ -237,7 +245,7 @@ static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	cxib_cq_deliver_event(cq);
 }
 
-/* On success no event is delivered any more, and the scheduler does not refer to the CQ. */
+/* On success no further event is delivered, and the scheduler does not refer to the CQ. */
 static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
@@ -248,7 +256,7 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 
 	if (cq->user)
 		pinned = cq->user->pinned;
-	/* Before the device can reuse the CQN. */
+	/* The CQ is erased before the device can reuse the CQN. */
 	xa_erase_irq(&ibdev->cqs, cq->cqn);
 	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 	      cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn);
@@ -257,7 +265,7 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 		republish(ibdev, cq);
 		return err;
 	}
-	/* A faulty device may name the CQ in any of them. */
+	/* A faulty device may name the CQ in events of any completion EQ. */
 	cxib_hw_synchronize_comp_eqs(ibdev->hw);
 	cxib_reference_end(&cq->reference);
 	if (cq->user)
@@ -268,12 +276,12 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 }
 
 /**
- * cxib_pre_destroy_cq() - destroy a CQ of the kernel in the device; its ring remains
+ * cxib_pre_destroy_cq() - destroy a CQ of the kernel in the device, but keep its ring
  * @ib: CQ of the kernel
  *
- * ib_free_cq() calls it before it cancels the work of the CQ, which an event would queue
- * again. Until then a poller may be running: it finds the ring as it was, and arms a CQ
- * that the device does not have any more, which is therefore left out.
+ * ib_free_cq() calls this before it cancels the work of the CQ, because an event would queue the
+ * work again. Until the work is cancelled a poller may run. It finds the ring unchanged, and its
+ * request to arm the CQ has no effect.
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -282,7 +290,9 @@ int cxib_pre_destroy_cq(struct ib_cq *ib)
 {
 	struct cxib_cq *cq = to_cq(ib);
 
-	/* The RDMA core adapts the moderation (DIM) until ib_free_cq() ends that, later. */
+	/*
+	 * The RDMA core adapts the moderation (DIM) until ib_free_cq() stops it, after this call.
+	 */
 	mutex_lock(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	cq->is_stopped = true;
@@ -304,7 +314,7 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 #ifdef CXIB_LACKS_CQ_PRE_DESTROY
-	/* ib_free_cq() has cancelled the work before the last event, which may have queued it. */
+	/* ib_free_cq() has cancelled the work, but the last event may have queued it again. */
 	if (ib->comp_wq)
 		cancel_work_sync(&ib->work);
 #endif
@@ -326,8 +336,8 @@ static bool cq_has_work(const struct cxib_cq *cq)
  * @cq: kernel CQ; not one that the RDMA core polls in a softirq
  *
  * A handler that begins after this call gets a CQE that is in the ring now or later. An event may
- * let the scheduler poll a CQ that the RDMA core has polled before, so this waits for both. A
- * done() handler of the CQ must not call it.
+ * move a CQ from the RDMA core to the scheduler, so the function waits for both. A done() handler
+ * of the CQ must not call it.
  *
  * Context: process context, may sleep.
  */
@@ -356,7 +366,7 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
-	/* Another CQ may have the CQN of one that is stopped. */
+	/* Another CQ may have the CQN of a stopped CQ. */
 	guard(mutex)(&cq->resize_lock);
 	if (cq->is_stopped)
 		return -EINVAL;
@@ -365,7 +375,7 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_modify_cq);
 
-/* The event was raised while the CQ was being destroyed, or the device is faulty. */
+/* The device has raised the event while the CQ was being destroyed, or the device is faulty. */
 static void drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
 {
 	atomic_inc(&ibdev->num_unknown_cq_events);
@@ -379,7 +389,7 @@ static void drop_late(struct cxib_cq *cq)
 }
 
 /*
- * ib_alloc_cq() arms the CQ before it sets the workqueue that comp_handler uses. No QP has the CQ
+ * ib_alloc_cq() arms the CQ before it sets the workqueue that comp_handler uses. No QP uses the CQ
  * until then, so only a faulty device raises an event.
  */
 static bool cq_is_ready(const struct cxib_cq *cq)
@@ -388,8 +398,8 @@ static bool cq_is_ready(const struct cxib_cq *cq)
 }
 
 /*
- * A faulty device may raise an event before the RDMA core has set comp_handler: then there
- * is no claim.
+ * Returns true if the event is to be delivered. A faulty device may raise an event before the RDMA
+ * core has set comp_handler, but then there is no claim.
  */
 static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
@@ -407,7 +417,8 @@ static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 
 /*
  * Called in the interrupt of the EQ. destroy_in_device() synchronizes with the interrupts of all
- * EQs, so the CQ cannot be freed while this runs. Only its own EQ serializes its events.
+ * EQs, so the CQ is not freed while this runs. Events of the CQ are accepted from its own EQ only,
+ * whose interrupt serializes them.
  */
 void cxib_completion_event(void *context, const struct cxib_eq *eq, u32 cqn)
 {
@@ -448,7 +459,7 @@ static void raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 		cxib_cq_deliver_event(cq);
 }
 
-/* DMA is off: WRs are flushed by poll_cq, so raise an event for each armed CQ. */
+/* DMA is off, and poll_cq flushes WRs, so the work item raises an event for each armed CQ. */
 void cxib_flush_cqs(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, flush);
@@ -467,7 +478,7 @@ void cxib_flush_cqs(struct work_struct *work)
 	}
 }
 
-/* DMA is off: MADs are flushed CXIB_MAD_FLUSH_DELAY later than other WRs. */
+/* DMA is off. The work item flushes MADs CXIB_MAD_FLUSH_DELAY later than other WRs. */
 void cxib_flush_mads(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(to_delayed_work(work), struct cxib_ibdev,
@@ -490,7 +501,7 @@ void cxib_flush_mads(struct work_struct *work)
  * @ibdev: RDMA device
  * @qp: QP for which the device writes no more CQEs
  *
- * They can be in the CQ of any XRC SRQ.
+ * These CQEs can be in the CQ of any XRC SRQ.
  *
  * Context: process context.
  */

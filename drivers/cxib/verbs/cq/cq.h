@@ -14,7 +14,7 @@
 struct cxib_eq;
 struct cxib_qp;
 
-/* Not a valid QPN: QPNs have 24 bits. */
+/* No QPN has this value, since QPNs have 24 bits. */
 #define CXIB_NO_QPN		U32_MAX
 
 /**
@@ -24,32 +24,34 @@ struct cxib_qp;
  * @log_size: log2 of the number of CQEs
  * @user: memory and UAR that user space passed; NULL: kernel CQ
  * @is_user: polled by user space, not by the kernel
- * @is_scheduled: the scheduler gets the events; false: the comp_handler. Changes at any time.
+ * @is_scheduled: true: the scheduler gets the events; false: the comp_handler. May change at any
+ *	time.
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
  * @eq: EQ of completion events
- * @claim: decides whether an event is delivered; kernel CQs only, but for its num_events
+ * @claim: decides whether an event is delivered; user CQs use only its counter of events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
- * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events
+ * @poll: state of the scheduler for a kernel CQ; NULL: the comp_handler gets all events
  * @reference: held while an asynchronous event is delivered
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
- * @lock: serializes pollers; protects what follows, and the consumer indices of the
- *	QPs attached to the CQ. Taken in any context.
- * @last_qpn: QPN of the last CQE; %CXIB_NO_QPN if the QP may be gone
+ * @lock: serializes pollers; protects the members below, and the consumer indices of the QPs
+ *	attached to the CQ. Taken in any context.
+ * @last_qpn: QPN of the last CQE; %CXIB_NO_QPN if the QP may have been freed
  * @last_qp: that QP
- * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
+ * @is_stopped: cxib_pre_destroy_cq() has destroyed the CQ in the device, so it is no longer armed
  * @resizing: the old ring may contain the RESIZE_CQ CQE
  * @arm_command: enum hw_cq_arm_command of the last arming
- * @num_arms: armings with the current arm_sn, 2 for more; only for a ULP with its own comp_handler
+ * @num_arms: number of armings with the current arm_sn, at most 2; used if the ULP has its own
+ *	comp_handler
  * @cons_index: number of CQEs consumed
  * @num_xrc_srqs: number of XRC SRQs attached to the CQ
- * @num_xrc_srqs_unpublished: number of XRC SRQs that are no longer in the SRQ table, and
- *	whose CQEs may still be in the ring
+ * @num_xrc_srqs_unpublished: number of XRC SRQs that were removed from the SRQ table, but whose
+ *	CQEs may still be in the ring
  * @queue_pairs: attached struct cxib_qp by QPN; erased with @lock held
- * @send_qps: struct cxib_qp that have this as send CQ
- * @recv_qps: struct cxib_qp that have this as receive CQ
+ * @send_qps: list of struct cxib_qp that have this CQ as send CQ
+ * @recv_qps: list of struct cxib_qp that have this CQ as receive CQ
  */
 struct cxib_cq {
 	struct ib_cq ib;
@@ -88,8 +90,8 @@ static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 }
 
 /*
- * ib_alloc_cq() sets wc before it creates the CQ: the RDMA core, or the scheduler in its
- * place, arms and polls it.
+ * Returns true if the RDMA core, or the scheduler in its place, arms and polls the CQ.
+ * ib_alloc_cq() sets wc of such a CQ before it creates the CQ.
  */
 static inline bool cxib_cq_is_core_polled(const struct cxib_cq *cq)
 {

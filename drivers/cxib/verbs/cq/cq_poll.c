@@ -2,9 +2,8 @@
 /*
  * Polling CQs.
  *
- * A CQE is copied before it is checked, so that the device cannot change it in
- * between. A CQE that refers to a WQE that is not outstanding is unexpected and makes
- * the device fatal.
+ * A CQE is copied before it is checked, so that the device cannot change it between check and use.
+ * A CQE is unexpected if it refers to a WQE that is not outstanding; it makes the device fatal.
  */
 #include <cxib/signature_pipelining.h>
 #include <kunit/visibility.h>
@@ -109,7 +108,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send_wqe);
  * @qp: QP; its receive CQ is locked
  * @entry: filled with the RQ entry of the WQE
  *
- * Return: false if none is outstanding.
+ * Return: false if no receive WQE is outstanding.
  */
 bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry)
 {
@@ -128,7 +127,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_retire_recv_wqe);
 /**
  * cxib_decode_receive() - decode a responder CQE without error
  * @entry: the CQE
- * @wc: all but wr_id, qp and pkey_index is filled
+ * @wc: filled, except wr_id, qp and pkey_index
  */
 void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
@@ -169,8 +168,9 @@ static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
 }
 
 /*
- * The remote peer of an XRC_TGT QP selects the SRQ. A faulty device may name an SRQ that
- * is being destroyed under the lock of another CQ, or none, so a reference is held.
+ * The remote peer of an XRC_TGT QP selects the SRQ. A faulty device may name an SRQ that does not
+ * exist, or that is being destroyed under the lock of another CQ, so the function takes a
+ * reference.
  */
 static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
 			       struct cxib_rq_entry *rq_entry)
@@ -206,8 +206,8 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
 }
 
 /*
- * The ULP reads byte_len bytes, so a byte_cnt beyond the WQE must not reach it. The
- * WQE is retired, so its completion has to be reported all the same.
+ * The ULP reads byte_len bytes, so it must not get a byte_cnt that exceeds the WQE. But the WQE is
+ * retired, so its completion must be reported.
  */
 static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry,
 					 u64 length, struct ib_wc *wc)
@@ -232,7 +232,7 @@ static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw
 	wc->wr_id = rq_entry.wr_id;
 	cxib_decode_receive(entry, wc);
 	find_pkey_index(qp, entry, wc);
-	/* The data of an RDMA write with immediate are not in the buffer of the WQE. */
+	/* The data of an RDMA write with immediate is not in the buffer of the WQE. */
 	if (unlikely(wc->byte_len > rq_entry.length) && wc->opcode == IB_WC_RECV)
 		report_length_error(cq, entry, rq_entry.length, wc);
 	return true;
@@ -251,7 +251,7 @@ static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 	return true;
 }
 
-/* A failed sub-WQE completes the WR: the CQEs of the flushed sub-WQEs behind it are hidden. */
+/* A failed sub-WQE completes the WR, so the CQEs of the flushed sub-WQEs that follow are hidden. */
 static void hide_rest(struct cxib_sq *sq)
 {
 	u32 at = sq->cons_index;
@@ -314,7 +314,7 @@ static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	cxib_health_set_fatal(&ibdev->hw->health, "unexpected CQE");
 }
 
-/* Result of processing one CQE. report_special() decides whether a special one is reported. */
+/* Result of processing one CQE. report_special() decides whether a special CQE is reported. */
 enum outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_PASSED_OVER,
@@ -323,8 +323,10 @@ enum outcome {
 };
 
 /*
- * A CQE that completes no WR: RESIZE_CQ, SIG_ERR, one of an XRC SRQ that is being
- * destroyed, or an unexpected one.
+ * Handles a CQE that completes no WR:
+ * - RESIZE_CQ or SIG_ERR;
+ * - a CQE of an XRC SRQ that is being destroyed;
+ * - an unexpected CQE.
  */
 static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 			   const struct hw_cqe64 *entry)
@@ -336,7 +338,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
 		cxib_note_signature_error(to_ibdev(cq->ib.device), qp,
 					  (const struct hw_sig_err_cqe *)entry);
-		/* Without mkey: noted by cxib_cq_note_signature_errors(). */
+		/* If the mkey is 0, cxib_cq_note_signature_errors() has recorded the error. */
 		if (qp && hw_sig_err_cqe_get_mkey((const struct hw_sig_err_cqe *)entry))
 			cxib_pipelining_failed(qp);
 		return OUTCOME_PASSED_OVER;
@@ -349,8 +351,9 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 }
 
 /*
- * An attached QP is detached with the lock held, so it stays valid here. A QP of another
- * CQ, which a faulty device may name, would not, so it is not looked up in ibdev->qps.
+ * A QP is detached from the CQ with the lock held, so an attached QP is valid here. A faulty device
+ * may name a QP of another CQ, which may be freed meanwhile, so the QP is not looked up in
+ * ibdev->qps.
  */
 static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 {
@@ -365,16 +368,16 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 	return true;
 }
 
-/* The completion is consumed by the driver, or is that of a cancelled WR. */
+/* Returns true for a completion that the driver consumes, or of a cancelled WR. */
 static __always_inline bool is_special(const struct ib_wc *wc)
 {
 	return wc->opcode >= CXIB_WC_CANCELLED;
 }
 
 /*
- * A cancelled WR was not sent, so the ULP sees a flush error, with a vendor_err of its own. A
- * cancelled WR that the device or the driver has flushed is reported like any other: the QP does
- * not work any more.
+ * A cancelled WR was not sent, so the ULP gets a flush error with a special vendor_err. A cancelled
+ * WR that the device or the driver has flushed is reported like other flushed WRs, because the QP
+ * no longer works.
  *
  * Returns false if the completion is not to be reported.
  */
@@ -413,7 +416,7 @@ static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entr
 	return outcome;
 }
 
-/* All CQEs but those of send WQEs without error. */
+/* Handles all CQEs except those of send WQEs without error. */
 static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
@@ -436,7 +439,7 @@ static noinline enum outcome refuse_send(struct cxib_cq *cq)
 	return refuse(cq, NULL, &entry);
 }
 
-/* Each word is read once, so that the device cannot change it after it was checked. */
+/* Reads each word once, so that the device cannot change it between check and use. */
 static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 					      const struct hw_cqe64 *place, u32 counter,
 					      struct ib_wc *wc)
@@ -481,7 +484,7 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, 
 	return take_other(cq, wc);
 }
 
-/* Returns whether the CQE is reported; otherwise the next one is looked at. */
+/* Returns true if the CQE is reported; otherwise the caller continues with the next CQE. */
 static noinline bool report_special(struct cxib_cq *cq, enum outcome outcome, struct ib_wc *wc)
 {
 	if (outcome == OUTCOME_SPECIAL && unmask(wc))
@@ -491,7 +494,7 @@ static noinline bool report_special(struct cxib_cq *cq, enum outcome outcome, st
 }
 
 /*
- * Consumes CQEs up to the next one to report. Returns false if there is none.
+ * Consumes CQEs up to the next CQE to report. Returns false if there is none.
  * @consumer: local copy of cq->cons_index, which saves reading it again
  */
 static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
@@ -515,7 +518,7 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
  * @cq: send CQ of @qp
  * @qp: QP that the device has stopped
  *
- * Clears the mkey in their CQEs, so that polling does not record the errors again.
+ * Clears the mkey in the CQEs of these errors, so that polling does not record them again.
  *
  * Context: process context, may sleep.
  */
@@ -569,9 +572,9 @@ bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send_cqe);
 
 /*
- * ib_cm takes a flush error of a MAD for the result of its own cancellation and does not
- * report it, so a ULP that waits for the response would never learn that the connection
- * is lost. ib_cm reports any other error.
+ * ib_cm takes a flush error of a MAD for the result of its own cancellation and does not report it.
+ * So a ULP that waits for the response would never learn that its connection is lost. ib_cm reports
+ * any other error.
  */
 static enum ib_wc_status flush_status(const struct cxib_qp *qp)
 {
@@ -587,10 +590,12 @@ static bool can_flush_sq(const struct cxib_qp *qp)
 }
 
 /*
- * The driver cannot tell whether the device has executed a WR that is not signaled. An
- * invalidation or a registration is taken as executed, so it has no completion: a ULP may free
- * its wr_cqe when the WRs that use the MR are complete, as ib_srp does before it drains the QP.
- * Other WRs are flushed: ib_drain_qp() waits for one that is not signaled.
+ * Returns true for an unsignaled WR that is retired without a completion.
+ *
+ * The driver does not know whether the device has executed an unsignaled WR. It assumes that the
+ * device has executed an invalidation or a registration. The ULP may have freed the wr_cqe of such
+ * a WR after the WRs that use the MR have completed, as ib_srp does before it drains the QP. All
+ * other WRs are flushed, because ib_drain_qp() waits for an unsignaled WR.
  */
 static bool is_silent(const struct cxib_qp *qp, u32 at)
 {
@@ -666,7 +671,10 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	bool dma_off;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	/* Read before the ring: CQEs written before DMA was off are reported first. */
+	/*
+	 * Read before the ring, so that CQEs that the device wrote before DMA was off are reported
+	 * first.
+	 */
 	dma_off = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
 	consumer = cq->cons_index;
 	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
@@ -707,8 +715,8 @@ static bool has_completions(struct cxib_cq *cq)
  * @ib: CQ
  * @count: maximum to count
  *
- * Hidden CQEs, such as those of sub-WQEs, are counted, too. With DMA off, 1 stands for
- * any number of WRs to flush.
+ * The count includes hidden CQEs, such as those of sub-WQEs. With DMA off, it is 1 for any number
+ * of WRs to flush.
  *
  * Context: any.
  * Return: the number of CQEs, at most @count; -EINVAL if @count is negative.
@@ -754,12 +762,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
  * cxib_cq_event_due() - take the claim if a completion event is due
  * @cq: CQ of a device with DMA off
  *
- * As with a working device, there is one event for each req_notify_cq, and none for a
- * CQ that is only polled. User CQs have none: user space gets the fatal event instead.
+ * As with a working device, each req_notify_cq causes one event, and a CQ that is only polled gets
+ * none. User CQs get no event, because user space gets the fatal event instead.
  *
  * Context: any.
- * Return: true if the CQ is armed and there is a completion to poll: then the caller must
- * deliver the event; false until re-armed after that.
+ * Return: true if the CQ is armed and there is a completion to poll. Then the caller must deliver
+ * the event, and the function returns false until the CQ is armed again.
  */
 bool cxib_cq_event_due(struct cxib_cq *cq)
 {
@@ -767,14 +775,17 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 	bool due;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	/* The ring of a user CQ has no kernel address, and its doorbell record is user space's. */
+	/*
+	 * The ring of a user CQ has no kernel address, and its doorbell record belongs to user
+	 * space.
+	 */
 	due = !cq->is_user && has_completions(cq) && cxib_claim_take(&cq->claim);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
-/* The doorbell makes the device read the doorbell record. */
+/* Writes the doorbell record, which the device reads when it gets the doorbell. */
 static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	u32 sequence = cxib_claim_name(&cq->claim) & SEQUENCE_MASK;
@@ -795,14 +806,14 @@ static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
  * @ibdev: of the CQ
  * @cq: CQ
  *
- * A ULP may arm while the event of its last arming is still to be delivered. The device
- * ignores the second arming, because its arm_sn is that of the event; and the ULP may ignore
- * the event, because it has switched its handler off meanwhile (ipoib_ib_dev_stop_default()
- * does so with its NAPI). Nothing would ever wake the ULP again. So the second arming is
- * repeated with the next arm_sn. Its claim is set already.
+ * A ULP may arm the CQ again before the event of its last arming is delivered. The device ignores
+ * the second arming, because it has the arm_sn of the event. The ULP may ignore the event, because
+ * it has disabled its handler meanwhile, as ipoib_ib_dev_stop_default() does with its NAPI. Then
+ * nothing would wake up the ULP. So this function repeats the second arming with the next arm_sn;
+ * the claim of the arming is already set.
  *
- * Context: interrupt of the CQ's EQ. Takes the CQ's lock, so that each arming is either before
- * the event, and counted, or has the arm_sn after it.
+ * Context: interrupt of the CQ's EQ. Takes the lock of the CQ, so each arming either precedes the
+ * event and is counted, or has the arm_sn that follows the event.
  */
 void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
@@ -819,10 +830,10 @@ void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 }
 
 /*
- * A CQE that was in the ring before the device read the doorbell raises an event at once,
- * whether or not it is reported as missed. A ULP with its own comp_handler may rely on that
- * event and not arm again. For a CQ of ib_alloc_cq(), the event must not start a second
- * poller beside the caller, which therefore takes the claim back.
+ * If a CQE is in the ring when the device reads the doorbell, the device raises an event at once,
+ * whether or not the driver reports the CQE as missed. A ULP with its own comp_handler may rely on
+ * that event and not arm again, so its claim stays. For a CQ of ib_alloc_cq(), the event must not
+ * start a second poller in addition to the caller, so the claim is taken back.
  */
 static bool report_missed(struct cxib_cq *cq)
 {
@@ -836,14 +847,14 @@ static bool report_missed(struct cxib_cq *cq)
 /**
  * cxib_req_notify_cq() - arm a CQ
  * @ib: kernel CQ
- * @flags: which CQEs raise an event, and whether to report those that are there already
+ * @flags: which CQEs raise an event, and whether to report CQEs that are already in the ring
  *
- * Once this returns 0, the event may have been delivered: a caller that polls a
- * CQ of ib_alloc_cq() must not touch it any more.
+ * When this returns 0, the event may already have been delivered and started another poller. So the
+ * poller of a CQ of ib_alloc_cq() must not access the CQ after it has got 0.
  *
  * Context: any.
- * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and there is a CQE; 0 otherwise. If the
- * CQ was created by ib_alloc_cq(), no event is delivered after 1 until it is armed again.
+ * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and there is a CQE; 0 otherwise. After 1, no
+ * event of a CQ of ib_alloc_cq() is delivered until the CQ is armed again.
  */
 int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
@@ -872,7 +883,7 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_req_notify_cq);
 
-/* Copies a CQE; the target keeps its owner bit, which is that of its pass over the ring. */
+/* Copies a CQE. The target keeps its owner bit, which depends on the pass over the ring. */
 static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 {
 	struct hw_cqe64 *target = cxib_cq_cqe(cq, to);
@@ -890,7 +901,7 @@ static bool is_receive(const struct hw_cqe64 *entry)
 	       opcode != HW_CQE_OPCODE_SIG_ERR;
 }
 
-/* A removed CQE is never polled, so its SRQ WQE is retired here. */
+/* A removed CQE is never polled, so this function retires its SRQ WQE. */
 static void free_srq_wqe(struct cxib_cq *cq, const struct cxib_qp *qp,
 			 const struct hw_cqe64 *entry)
 {
@@ -907,7 +918,7 @@ static void free_srq_wqe(struct cxib_cq *cq, const struct cxib_qp *qp,
 
 /**
  * struct cq_filter - the CQEs to remove
- * @qp: those of this QP; NULL: those of an XRC SRQ
+ * @qp: remove the CQEs of this QP; NULL: those of an XRC SRQ
  * @srqn: SRQN of the XRC SRQ
  */
 struct cq_filter {
@@ -922,7 +933,7 @@ static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
 		return is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
 	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->qpn)
 		return false;
-	/* The MR outlives the QP and must match the error count of the device. */
+	/* The MR outlives the QP, and its error count must match that of the device. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
 		cxib_note_signature_error(to_ibdev(cq->ib.device), cq_filter->qp,
 					  (const struct hw_sig_err_cqe *)entry);
@@ -940,7 +951,10 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
 	for (end = cq->cons_index; cxib_cqe_is_sw_owned(cq, end); end++)
 		if (end - cq->cons_index == BIT(cq->log_size))
 			break;
-	/* From the newest to the oldest, the CQEs that are kept move up to the end. */
+	/*
+	 * The CQEs that are kept move to the end of the used part of the ring, beginning with the
+	 * newest.
+	 */
 	kept = end;
 	for (from = end; from != cq->cons_index; from--)
 		if (!cqe_matches(cq, cq_filter, cxib_cq_cqe(cq, from - 1)) && --kept != from - 1)
@@ -975,7 +989,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
  * @cq: CQ of the SRQ
  * @srqn: SRQN; the device writes no more CQEs for it
  *
- * Undoes the num_xrc_srqs_unpublished of the SRQ, which made polling skip its CQEs.
+ * Decrements num_xrc_srqs_unpublished, which counted the SRQ so that polling skipped its CQEs.
  *
  * Context: process context.
  */

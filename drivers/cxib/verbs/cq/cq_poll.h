@@ -17,7 +17,7 @@ static inline struct hw_cqe64 *cxib_cq_cqe(const struct cxib_cq *cq, u32 index)
 	return cxib_buffer_at(&cq->buffer, place * sizeof(struct hw_cqe64));
 }
 
-/* Whether the device has written the CQE in the pass over the ring that @index is in. */
+/* Returns true if the device has written the CQE at @index in the current pass over the ring. */
 static inline bool cxib_cqe_is_sw_owned(const struct cxib_cq *cq, u32 index)
 {
 	const struct hw_cqe64 *entry = cxib_cq_cqe(cq, index);

@@ -2,9 +2,9 @@
 /*
  * Resizing kernel CQs.
  *
- * The device ends the old ring with a RESIZE_CQ CQE and continues in the new ring.
- * The driver moves the CQEs that are not polled yet to the new ring, each one place
- * further, because the RESIZE_CQ CQE counts. Until then polling stops at it.
+ * The device ends the old ring with a RESIZE_CQ CQE and continues in the new ring. The driver moves
+ * the CQEs that are not polled yet to the new ring. Each of them moves one place further, because
+ * the RESIZE_CQ CQE also counts. Until the move, polling stops at the RESIZE_CQ CQE.
  */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
@@ -44,7 +44,7 @@ static bool move_cqes(struct cxib_cq *cq, const struct cxib_buffer *ring, unsign
 /**
  * cxib_cq_switch_ring() - continue polling in the new ring after RESIZE_CQ
  * @cq: CQ
- * @ring: new ring; the old one on return, owned by the caller
+ * @ring: new ring; on return the old ring, which the caller owns
  * @log_size: log2 of the number of CQEs of the new ring
  */
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
@@ -76,10 +76,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
  * @err: result of the command, negative
  * @status: HW_COMMAND_STATUS_… of the output; 0: no output
  *
- * A command with a bad status, or that was not delivered, has changed nothing, whichever
- * error number stands for that. A command without output, or with a bad one, may have been
- * executed, or may be executed later. Then the driver cannot know which ring the device
- * writes, so the device enters the fatal state with DMA off, and is reset.
+ * A command that was not delivered, or that has a bad status, has changed nothing. A command
+ * without output, or with a malformed output, may have been executed or may be executed later. Then
+ * the driver does not know which ring the device writes, so it makes the device fatal, turns DMA
+ * off, and the recovery resets the device.
  *
  * Context: process context, may sleep.
  */
@@ -129,7 +129,7 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
  * @ib: kernel CQ
  * @entries: minimum number of CQEs, 1 to max_cqe
  *
- * CQEs may arrive and be polled meanwhile.
+ * The device may write CQEs, and the ULP may poll them, during the resize.
  *
  * Context: process context, may sleep.
  * Return: 0; -EOPNOTSUPP if the device has no cq_resize capability; -EINVAL if

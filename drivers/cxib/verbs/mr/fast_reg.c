@@ -11,7 +11,7 @@
 #include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
-/* The device reads translation lists in units of this many bytes. */
+/* The device reads a translation list in units of this number of bytes. */
 #define LIST_UNIT	64
 
 /**
@@ -26,7 +26,7 @@ int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 {
 	struct device *dev = to_ibdev(ib)->hw->bus->dev;
 
-	/* A power of two is naturally aligned and a multiple of LIST_UNIT. */
+	/* Memory whose size is a power of two is naturally aligned, and a multiple of LIST_UNIT. */
 	mr->list_size = roundup_pow_of_two(max_t(size_t, mr->max_descs * mr->desc_size,
 						 LIST_UNIT));
 	mr->descs = kzalloc(mr->list_size, GFP_KERNEL);
@@ -41,7 +41,7 @@ int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_alloc_descs);
 
-/* Octowords that the device reads of a list of @count translations. */
+/* Number of octowords that the device reads of a list of @count translations. */
 static unsigned int descs_octowords(const struct cxib_mr *mr, unsigned int count)
 {
 	return ALIGN(count * mr->desc_size, LIST_UNIT) / sizeof(struct hw_klm);
@@ -60,7 +60,7 @@ void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
 
-/* The caller guarantees that no WQE refers to the list. */
+/* The caller ensures that no outstanding WQE refers to the list. */
 void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr)
 {
 	dma_unmap_single(to_ibdev(ib)->hw->bus->dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
@@ -68,12 +68,12 @@ void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_free_descs);
 
-/* A fast-registration MR: its mkey is free until a WQE registers it. */
+/* Creates a fast-registration MR. Its mkey is in the free state until a WQE registers it. */
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max)
 {
 	struct cxib_mkey_params params = {
 		.indirect = type == IB_MR_TYPE_SG_GAPS,
-		/* KLMs have a length each. */
+		/* Each KLM has its own length. */
 		.log_page_size = type == IB_MR_TYPE_SG_GAPS ? 0 : PAGE_SHIFT,
 	};
 	struct cxib_mr *mr;
@@ -126,7 +126,7 @@ static int add_page(struct ib_mr *ib, u64 address)
 	return 0;
 }
 
-/* KLMs have any length; only the first one may begin at an offset. */
+/* KLMs may have any length. @offset applies to the first entry only. */
 static int map_klms(struct cxib_mr *mr, struct scatterlist *list, int count,
 		    unsigned int *offset)
 {

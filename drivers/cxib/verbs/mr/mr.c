@@ -21,18 +21,17 @@
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
 /*
- * The rights of user MRs and of the MWs bound to them. The other flags describe memory
- * or addresses and need no action: the driver finds huge pages in the umem, and the RDMA
- * core passes the iova.
+ * Rights of user MRs and of the MWs bound to them. IB_ACCESS_HUGETLB and IB_ZERO_BASED need no
+ * action: the driver finds huge pages in the umem, and the RDMA core passes the iova.
  */
 #define USER_ACCESS	(ACCESS_SUPPORTED | IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 
-/* CREATE_MKEY carries at most this many MTTs, 64 KiB in 128 mailboxes; UMR WQEs write more. */
+/* Maximum number of MTTs in CREATE_MKEY: 64 KiB in 128 mailboxes. UMR WQEs write longer lists. */
 #define PAGES_IN_COMMAND	8192
 
 #define MTTS_PER_OCTOWORD	2
 
-/* An mkey of all memory: addresses in WQEs are DMA addresses. */
+/* Creates an MR of all memory: addresses in WQEs are DMA addresses. */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 {
 	const struct cxib_hw *hw = to_ibdev(ib->device)->hw;
@@ -78,7 +77,7 @@ struct pages {
 	unsigned long size;
 };
 
-/* CREATE_MKEY carries all MTTs. */
+/* Creates an mkey with all MTTs in CREATE_MKEY. */
 static int create_mkey_inline(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
 			      struct cxib_mkey_params *params)
 {
@@ -104,7 +103,7 @@ static void copy_entries(void *context, __be64 *entries, const struct cxib_umr_c
 	memcpy(entries, context, change->xlt_count * sizeof(*entries));
 }
 
-/* Writes the MTTs by UMR, one batch in @entries at a time, and enables the mkey. */
+/* Writes the MTTs by UMR in batches, each through @entries, and enables the mkey. */
 static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pages,
 		       const struct cxib_mkey_params *params, __be64 *entries)
 {
@@ -144,8 +143,8 @@ static void discard(struct cxib_mr *mr, struct ib_pd *pd)
 }
 
 /*
- * Creates an mkey without MTTs, which UMR WQEs write afterwards: a command with
- * millions of MTTs would exceed the device's limit and need as much kernel memory.
+ * Creates an mkey without MTTs, which UMR WQEs write afterwards: a command with millions of MTTs
+ * would exceed the limit of the device, and need as much memory of the kernel as the MTTs.
  */
 static int create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
 			      struct cxib_mkey_params *params)
@@ -172,7 +171,7 @@ free_entries:
 	return err;
 }
 
-/* Whether the xlt_offset of a UMR WQE can address @count MTTs. */
+/* Returns true if the xlt_offset of a UMR WQE can address @count MTTs. */
 static bool can_write_entries(const struct cxib_hw *hw, size_t count)
 {
 	return hw->caps.umr_extended_translation_offset || count <= CXIB_ENTRIES_REACHED;
@@ -204,10 +203,13 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 
 static int check_access(struct ib_device *ib, int access)
 {
-	/* Optional flags may be ignored. */
+	/* The driver may ignore optional flags. */
 	u32 able = USER_ACCESS | IB_ACCESS_OPTIONAL;
 
-	/* A page fault through an MW names the mkey of the MW, not of the MR. */
+	/*
+	 * A page fault through an MW names the mkey of the MW instead of the MR, so ODP MRs have no
+	 * MWs.
+	 */
 	if (access & IB_ACCESS_ON_DEMAND)
 		able = (able | CXIB_ODP_ACCESS) & ~IB_ACCESS_MW_BIND;
 	if (!(access & ~able))
@@ -216,7 +218,7 @@ static int check_access(struct ib_device *ib, int access)
 	return -EOPNOTSUPP;
 }
 
-/* Takes over a reference to @umem: the MR keeps it, or it is dropped on error. */
+/* Takes over a reference to @umem, which the MR keeps; drops the reference on error. */
 static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, refcount_t *users,
 				     u64 address, int access)
 {
@@ -269,14 +271,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_mr);
 /**
  * cxib_reg_user_mr_dmabuf() - register a dma-buf
  * @ib: PD
- * @offset: of the first byte in the buffer
+ * @offset: offset of the first byte in the buffer
  * @length: bytes
  * @address: address of the first byte in WQEs
  * @fd: file descriptor of the dma-buf
  * @access: enum ib_access_flags; untrusted
  *
- * The buffer is pinned while the MR exists; an exporter that cannot pin it makes the registration
- * fail.
+ * The buffer is pinned while the MR exists. The registration fails if the exporter cannot pin it.
  *
  * Context: process context, may sleep.
  * Return: as cxib_reg_user_mr(), or an error of ib_umem_dmabuf_get_pinned().
@@ -305,7 +306,7 @@ static bool umem_allows_access(const struct ib_umem *umem, int access)
 
 /*
  * Registers the umem of @old with a new mkey. Firmware may refuse to destroy the old mkey, or the
- * new one if its registration fails, so the memory stays pinned until neither exists.
+ * new mkey after its registration has failed, so the memory stays pinned until neither mkey exists.
  */
 static struct ib_mr *reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int access)
 {
@@ -319,7 +320,9 @@ static struct ib_mr *reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int acces
 	return register_pinned(pd, old->umem, old->umem_users, old->ib.iova, access);
 }
 
-/* UMR can modify relaxed ordering and the atomic right only with these capabilities. */
+/*
+ * The device must have these capabilities for UMR to modify relaxed ordering and the atomic right.
+ */
 static bool access_can_change(const struct cxib_hw *hw, int from, int to)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
@@ -370,8 +373,8 @@ struct rereg {
 };
 
 /*
- * Returns false if the mkey or one UMR WQE has too few MTTs for the pages, or if UMR cannot
- * modify the page size, which the pages decide.
+ * Returns false if the mkey or one UMR WQE has too few MTTs for the new pages, or if UMR cannot
+ * modify the page size, which depends on the new pages.
  */
 static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct pages *pages,
 			   struct cxib_umr_change *change, struct cxib_mkey_params *params)
@@ -396,7 +399,7 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 	return true;
 }
 
-/* One UMR WQE, so a transfer sees the MR either before or after the change. */
+/* Changes the MR by one UMR WQE, so a transfer sees the MR either before or after the change. */
 static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
@@ -419,7 +422,7 @@ static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 	return err;
 }
 
-/* Takes over a reference to @umem. */
+/* Takes over a reference to @umem, and drops that to the old memory. */
 static void replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
 {
 	struct ib_umem *old = mr->umem;
@@ -430,7 +433,9 @@ static void replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
 	cxib_release_shared_umem(to_ibdev(mr->ib.device), old, users, 0);
 }
 
-/* Replaces the memory of the MR, and its mkeys if they cannot be changed in place. */
+/*
+ * Replaces the memory of the MR. Returns NULL if the MR was changed in place, otherwise a new MR.
+ */
 static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 start,
 				u64 length)
 {
@@ -444,7 +449,10 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		replace_umem(mr, rereg->umem);
 		return NULL;
 	}
-	/* A failed UMR may still take effect: the pages stay pinned until the mkey is gone. */
+	/*
+	 * A failed UMR may still take effect, so the new pages stay pinned until the mkey is
+	 * destroyed.
+	 */
 	if (err != -EOPNOTSUPP) {
 		mr->umem_in_doubt = rereg->umem;
 		return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
@@ -503,8 +511,8 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 l
 }
 
 /*
- * Changes the MR in place and keeps its mkeys if UMR can do that. Otherwise the RDMA
- * core gets a new MR and destroys the old one.
+ * Changes the MR in place and keeps its mkey if UMR can make the change. Otherwise returns a new
+ * MR, and the RDMA core destroys the old MR.
  */
 struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				 u64 address, int access, struct ib_pd *pd,

@@ -18,11 +18,11 @@
  * struct cxib_mr - a memory region
  * @ib: the RDMA core's MR
  * @umem: user memory; NULL for kernel memory or MEMIC. Reregistration replaces it, so only verbs
- *	that own the MR may use it, not readers such as restrack.
- * @umem_users: mkeys that map @umem, while one that this MR has replaced may exist; or NULL
- * @umem_in_doubt: memory that the mkey may still map after a failed update; or NULL
+ *	that own the MR may use it; readers such as restrack may not.
+ * @umem_users: number of mkeys that map @umem; NULL: only the mkey of this MR
+ * @umem_in_doubt: memory that the mkey may still map after a failed UMR; NULL: none
  * @is_odp: the MR is the first member of struct cxib_odp_mr; never changes
- * @is_replaced: user space has a new MR in its place and does not know this one any more
+ * @is_replaced: user space has got a new MR instead and no longer knows this MR
  * @access: IB_ACCESS_… of a user MR
  * @descs: entries of a fast registration MR; NULL for others
  * @desc_map: DMA address of @descs
@@ -55,7 +55,7 @@ struct cxib_mr {
 
 /**
  * struct cxib_mw - a memory window
- * @ib: the RDMA core's MW, with its mkey
+ * @ib: MW of the RDMA core, with its mkey
  */
 struct cxib_mw {
 	struct ib_mw ib;

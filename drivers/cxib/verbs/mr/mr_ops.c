@@ -23,7 +23,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length
 
 #else
 
-/* The device has no DMA handles: the RDMA core passes none without alloc_dmah(). */
+/* The driver has no alloc_dmah(), so the RDMA core passes no DMA handle. */
 static struct ib_mr *reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address, int access,
 				 struct ib_dmah *dmah, struct ib_udata *udata)
 {

@@ -10,7 +10,7 @@
 #include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
-/* The device reads the KLMs of an MW four at a time. */
+/* The device reads the KLMs of an MW in units of four. */
 #define KLM_BATCH	4
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
@@ -62,7 +62,7 @@ static int put_response(struct ib_udata *udata)
 	       ib_copy_to_udata(udata, (void *)&response, response.response_length) : 0;
 }
 
-/* @udata is NULL for the kernel, which binds a single KLM. */
+/* @udata is NULL for an MW of the kernel, which has a single KLM. */
 int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_mw request;
@@ -84,7 +84,7 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_mw);
 
-/* The RDMA core ignores the error: the MW must be destroyed. */
+/* The RDMA core ignores errors, so the function must destroy the MW. */
 int cxib_dealloc_mw(struct ib_mw *ib)
 {
 	cxib_discard_mkey(ib->pd, ib->rkey);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * WQEs that modify mkeys: the UMR control segment fills the rest of the first WQEBB,
- * the mkey segment the second one.
+ * WQEs that modify mkeys. The UMR control segment fills the rest of the first WQEBB, and the mkey
+ * segment fills the second WQEBB.
  */
 #include <kunit/visibility.h>
 
@@ -34,7 +34,7 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 	segment->dw[15] = 0;
 }
 
-/* The WQEBB holds an old WQE, so all words are written. */
+/* The WQEBB contains an old WQE, so the function writes all words. */
 static void fill_free_key(struct hw_mkey_seg *segment)
 {
 	size_t i;
@@ -49,8 +49,9 @@ static void fill_free_key(struct hw_mkey_seg *segment)
  * cxib_registration_mask() - mkey fields that IB_WR_REG_MR modifies
  * @caps: device capabilities
  *
- * If UMR cannot modify the atomic right, it is left out: the device would reject every
- * registration. A WR that asks for the right adds it to its mask and is rejected.
+ * If UMR cannot modify the atomic right, the mask omits it; otherwise the device would reject every
+ * registration. A WR that requests the right adds it to its mask, and the device rejects this WR
+ * only.
  *
  * Return: HW_MKEY_MASK_…
  */
@@ -65,7 +66,7 @@ u64 cxib_registration_mask(const struct cxib_device_caps *caps)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_registration_mask);
 
-/* @check: enum hw_umr_flags: the free state required of the mkey */
+/* @check: enum hw_umr_flags: the free state that the mkey must have */
 static __always_inline u32 write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
 					      u32 access, u32 key, u32 check,
 					      struct hw_wqe_ctrl_seg *control)
@@ -105,10 +106,10 @@ u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
  * cxib_write_klm_umr() - build a UMR WQE that replaces the KLMs of an mkey
  * @qp: QP; sq.lock is held
  * @mr: MR with the KLM list
- * @key: mkey; it may be valid, but no transfer uses it
+ * @key: mkey, possibly valid, that no transfer uses
  * @control: control segment of the WQE
  *
- * The mkey gets local write access only: only other mkeys refer to it.
+ * The mkey gets only local write access, because only other mkeys refer to it.
  *
  * Return: DS of the WQE.
  */

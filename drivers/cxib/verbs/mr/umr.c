@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * UMR: changes mkeys of all PDs while they are in use, by WQEs on a QP of the driver.
- * The QP is created at first use.
+ * UMR: changes mkeys of all PDs, also while they are in use, by WQEs on a QP of the driver. The
+ * driver creates the QP when it is needed for the first time.
  *
- * One WQE is outstanding at a time. Posting it allocates no memory, because the caller
- * may be in memory reclaim. For the same reason a failed WQE does not recover the QP
- * itself: a work item does, on a WQ_MEM_RECLAIM workqueue.
+ * One WQE is outstanding at a time. Posting allocates no memory, because the caller may be in
+ * memory reclaim. For the same reason the caller does not recover the QP after a failed WQE; a work
+ * item on a WQ_MEM_RECLAIM workqueue recovers it.
  *
- * All processes share the QP, and one process can make a WQE for its own mkey fail. So a caller
- * waits for the recovery from the WQE of another one, and the recovery resets the QP: it needs no
- * resource that a process could use up.
+ * All processes share the QP, and a process can make WQEs for its own mkeys fail. So a caller waits
+ * for the recovery if a WQE of another caller has failed. The recovery only resets the QP, which
+ * needs no resource that a process could exhaust.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
@@ -29,7 +29,9 @@
 
 #define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
-/* One WQE is posted at a time; the UMR QP and its CQ have room for a few. */
+/*
+ * Number of WQEs and CQEs for which the UMR QP and its CQ have space; one WQE is posted at a time.
+ */
 #define REQUESTS	4
 #define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 
@@ -37,7 +39,7 @@
 #define UMR_DS	8
 #define UMR_XLT_DS	9
 
-/* What no mask of the driver's UMRs names stays zero: access mode and umr_en. */
+/* Access mode and umr_en stay zero, because no mask of the driver's UMRs contains them. */
 static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
 {
 	const struct cxib_mkey_params *params = change->params;
@@ -85,7 +87,7 @@ static void record_wqe(struct cxib_sq *sq, u64 wr_id, u32 blocks)
 	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id, .blocks = blocks, .opcode = IB_WC_REG_MR,
 	};
-	/* Pairs with the acquire in poll_cq. */
+	/* Pairs with the acquire in poll_cq(). */
 	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
@@ -150,7 +152,10 @@ static int bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	       change_state(ibdev, qp, IB_QPS_RTS);
 }
 
-/* All CQEs have been polled or are removed: the WQE that failed was the only one. */
+/*
+ * The failed WQE was the only outstanding one. cxib_qp_clean() removes its CQE if it was not
+ * polled.
+ */
 static int umr_reset_qp(struct cxib_ibdev *ibdev)
 {
 	struct cxib_qp *qp = ibdev->umr.qp;
@@ -228,9 +233,9 @@ static int umr_replace_qp(struct cxib_ibdev *ibdev)
 }
 
 /*
- * The CQE of a WQE that has timed out may be in use by the poller, so the QP gets another CQ. A
- * process cannot cause that. Memory reclaim may be waiting for the recovery: allocations must not
- * enter reclaim.
+ * The poller may still use the CQE of a WQE that has timed out, so after a timeout the QP is
+ * replaced, together with its CQ. A process cannot cause a timeout. Memory reclaim may wait for the
+ * recovery, so its allocations must not enter reclaim.
  */
 static int umr_recover_qp(struct cxib_ibdev *ibdev)
 {
@@ -361,7 +366,7 @@ static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 		cxib_flush_later(to_ibdev(qp->ib.device));
 }
 
-/* A UMR WQE has the timeout of a command. */
+/* Waits for a UMR WQE with the timeout of a command. Returns false after a timeout. */
 static bool is_completed(struct cxib_ibdev *ibdev)
 {
 	const unsigned int limit_ms = commands_of(ibdev)->timeout_ms;
@@ -400,8 +405,8 @@ static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *chang
 }
 
 /*
- * Locks the QP in a state in which it takes WQEs. Returns false, without the lock, if it could not
- * be recovered, even by another attempt, or if DMA is off.
+ * Waits until the QP accepts WQEs and takes the lock. Returns false, without the lock, if DMA is
+ * off, or if the QP could not be recovered even by another attempt.
  */
 static bool umr_lock_qp(struct cxib_ibdev *ibdev)
 {
@@ -421,7 +426,7 @@ static bool umr_lock_qp(struct cxib_ibdev *ibdev)
 			is_repeated = true;
 			umr_start_recovery(ibdev);
 		}
-		/* Another caller's WQE may have failed since the state was read. */
+		/* A WQE of another caller may have failed after the state was read. */
 		mutex_unlock(&umr->lock);
 	}
 	mutex_unlock(&umr->lock);
@@ -435,11 +440,12 @@ static bool umr_lock_qp(struct cxib_ibdev *ibdev)
  * @fill: fills in the translations, if @change has any; NULL: no page is present
  * @context: for @fill
  *
- * Other transfers see the mkey either before or after the change. WQEs of other callers that fail
- * delay this one, but do not make it fail.
+ * A transfer sees the mkey either before or after the change. Failed WQEs of other callers delay
+ * this WQE, but do not make it fail.
  *
  * Context: process context, may sleep; also in memory reclaim.
- * Return: 0, or -EIO: the mkey is unchanged, or, after a timeout, in either state.
+ * Return: 0; -EIO if the WQE failed: then the mkey is unchanged; after a timeout it may also be
+ * changed.
  */
 int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context)
@@ -489,7 +495,8 @@ int cxib_umr_revoke(struct cxib_ibdev *ibdev, u32 key)
  * @key: the mkey
  *
  * Context: as cxib_umr_execute(). Asks the device, without the UMR QP.
- * Return: true if the mkey is as after cxib_umr_revoke(); false also if that is unknown.
+ * Return: true if the mkey is in the state after cxib_umr_revoke(); false also if its state is
+ * unknown.
  */
 bool cxib_umr_has_revoked(struct cxib_ibdev *ibdev, u32 key)
 {
@@ -537,8 +544,8 @@ int cxib_umr_clear_free(struct cxib_ibdev *ibdev, u32 key)
  * @fill: fills in a batch of MTTs; NULL: no page is present
  * @context: for @fill
  *
- * User space chooses @entry_count without having to own as much memory, so the loop can
- * be long: a fatal signal stops it.
+ * User space can choose a large @entry_count without owning that much memory, so the loop may take
+ * long and a fatal signal stops it.
  *
  * Context: process context, may sleep; without locks that memory reclaim takes.
  * Return: 0; -EINTR on a fatal signal; as cxib_umr_execute().

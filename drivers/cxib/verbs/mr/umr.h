@@ -11,13 +11,16 @@
 struct cxib_mkey_params;
 struct cxib_qp;
 
-/* UMR WQEs replace MTTs in aligned units of this many. */
+/* UMR WQEs replace MTTs in aligned units of this number. */
 #define CXIB_UMR_MTT_ALIGN	8
 
-/* A UMR WQE replaces at most this many MTTs: 16 KiB of DMA memory, which the device has once. */
+/*
+ * Maximum number of MTTs that a UMR WQE replaces. Each RDMA device has one list of this length,
+ * with 16 KiB of DMA memory.
+ */
 #define CXIB_UMR_MTT_MAX	2048
 
-/* MTTs that xlt_offset can address without umr_extended_translation_offset. */
+/* Number of MTTs that xlt_offset can address without umr_extended_translation_offset. */
 #define CXIB_ENTRIES_REACHED	(2 * BIT(16))
 
 /**
@@ -25,9 +28,9 @@ struct cxib_qp;
  * @key: the mkey; of the kernel or of a user context, in any PD
  * @mask: HW_MKEY_MASK_…: fields of the mkey context that change
  * @params: new values of the fields in @mask
- * @set_free: new value of the free bit, if it is in @mask: no transfer can use the mkey
- * @is_free: the device fails the WQE if the mkey is not free. It never fails one because the mkey
- *	is free: a process can free the mkeys of its MRs.
+ * @set_free: new value of the free bit, if @mask contains it; no transfer can use a free mkey
+ * @is_free: the WQE fails if the mkey is not free. No flag makes a WQE fail because the mkey is
+ *	free, since a process can free the mkeys of its MRs.
  * @xlt_offset: first MTT that changes; a multiple of %CXIB_UMR_MTT_ALIGN
  * @xlt_count: number of MTTs that change, up to %CXIB_UMR_MTT_MAX; 0: none
  */

@@ -20,18 +20,17 @@ enum cxib_umr_state {
 
 /**
  * struct cxib_umr - updates of mkeys in use, by the driver's UMR QP
- * @making: held while @qp is created or destroyed; taken before @lock, and not in
- *	memory reclaim
+ * @making: held while @qp is created or destroyed. Taken before @lock, but not in memory reclaim.
  * @pd: PD of @qp
  * @cq: CQ of @qp
  * @qp: QP of the service type REG_UMR; NULL: none
  * @recovery: makes @qp usable after an error
  * @changed: woken when @state changes
- * @lock: serializes UMR WQEs; protects what follows, and posting to @qp. Taken in
- *	memory reclaim.
+ * @lock: serializes UMR WQEs; protects the members below, and posting to @qp. Taken in memory
+ *	reclaim.
  * @state: written with @lock, read without it
- * @has_timed_out: a WQE has timed out since @qp was created; also read by @recovery
- * @list: XLT entries that the device reads; NULL until @qp is needed for the first time
+ * @has_timed_out: a WQE has timed out since @qp was created; @recovery reads it, too
+ * @list: XLT entries that the device reads; NULL until @qp is created for the first time
  * @list_dma: its DMA address
  * @cqe: done callback of the UMR WQE
  * @done: completed with the UMR WQE

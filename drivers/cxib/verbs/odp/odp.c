@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ODP: the mkey of an MR is created without pages. A transfer that needs a missing page
- * waits until the page is faulted in and its MTT is written. When the kernel reclaims the
- * page, an MMU notifier invalidates the MTT first.
+ * ODP: the mkey of an MR is created without pages. A transfer that needs a missing page waits until
+ * the driver has faulted in the page and written its MTT. Before the kernel reclaims the page, an
+ * MMU notifier invalidates the MTT.
  *
- * Locking: umem_mutex protects the MTTs of the mkey. It is taken in memory reclaim, and
- * UMR WQEs are posted with it held.
+ * Locking: umem_mutex protects the MTTs of the mkey. Memory reclaim takes it, and the driver posts
+ * UMR WQEs while it holds it.
  */
 #include <kunit/visibility.h>
 #include <linux/mmu_notifier.h>
@@ -49,7 +49,7 @@ static int prepare(struct cxib_ibdev *ibdev)
 	guard(mutex)(&odp->lock);
 	if (odp->workqueue)
 		return 0;
-	/* A process can stall a worker as long as it likes, but only a few: odp_fault.c. */
+	/* A process can stall a worker for any time. odp_fault.c limits the workers of a user. */
 	odp->workqueue = alloc_workqueue("cxib_faults", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
 					 WQ_MAX_ACTIVE);
 	if (!odp->workqueue)
@@ -63,9 +63,9 @@ static int prepare(struct cxib_ibdev *ibdev)
 }
 
 /*
- * If xlt_offset has 16 bits only, a UMR WQE for a page behind its range would modify the
- * MTT of another page, and invalidations would miss theirs. Also, kvcalloc() in the RDMA
- * core warns about lists of more than INT_MAX bytes.
+ * If xlt_offset has only 16 bits, a UMR WQE for a page beyond its range would modify the MTT of
+ * another page, and an invalidation would not reach its page. Also, kvcalloc() in the RDMA core
+ * warns about lists of more than INT_MAX bytes.
  */
 static int check_length(struct ib_device *ib, u64 start, u64 length, int access, u64 *count)
 {
@@ -115,9 +115,9 @@ uncharge:
 }
 
 /*
- * Attaches the whole user address space; child MRs are created on demand. The RDMA core
- * keeps the mm for child MRs only, but one may be needed after the process has exited
- * while a forked process still has the file open.
+ * Attaches the whole user address space; child MRs are created on demand. The RDMA core keeps a
+ * reference to the mm only for child MRs. But a child MR may be needed after the process has
+ * exited, while a forked process still has the file open, so the driver takes a reference.
  */
 static int attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
 {
@@ -196,7 +196,7 @@ struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 addre
 	odp_mr = cxib_odp_alloc_mr(ib->device, address, length, access);
 	if (!odp_mr)
 		return ERR_PTR(-ENOMEM);
-	/* The RDMA core sets it too late: page faults may arrive before. */
+	/* The RDMA core sets the PD later, but a page fault may arrive before. */
 	odp_mr->mr.ib.pd = ib;
 	err = -ENOMEM;
 	odp_mr->context = cxib_odp_get_context(ibdev, cxib_pd_context(ib));
@@ -222,7 +222,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_reg_odp_mr);
  *
  * Transfers that wait for its pages fail.
  *
- * Return: as cxib_mr_destroy_mkey(). On error the MR still exists, but its mkey cannot be used.
+ * Return: as cxib_mr_destroy_mkey(). After an error the MR still exists, but its mkey is unusable.
  */
 int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {

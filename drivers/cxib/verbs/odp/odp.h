@@ -22,27 +22,29 @@ struct cxib_page_fault;
  * struct cxib_odp_mr - an ODP MR
  * @mr: the MR; its umem is a struct ib_umem_odp, whose umem_mutex protects the MTTs of
  *	the mkey and @live
- * @context: what the MRs of the user context share
+ * @context: state that all ODP MRs of the user context share
  * @charged: pages that are charged to @context
  * @parent: the implicit ODP MR of a child MR; otherwise NULL
- * @implicit_children: child MRs of an implicit ODP MR, struct cxib_odp_mr by number. Protected by
- *	@fault_mutex, as @condemned.
- * @condemned: child MRs without pages, which no KSM names any more
+ * @implicit_children: child MRs of an implicit ODP MR: struct cxib_odp_mr by number. Protected by
+ *	@fault_mutex, like @condemned.
+ * @condemned: list of child MRs that have no pages and that no KSM names
  * @reap_work: condemns and destroys child MRs
  * @condemned_node: entry of a child MR in the @condemned of its parent
  * @condemned_at: when it was condemned, jiffies
  * @users: faults and prefetches in progress in a child MR; protected by the @fault_mutex of its
  *	parent
  * @null_mkey: mkey in the KSM entries without a child MR
- * @has_null_key: @null_mkey is owned by this MR: page faults that name it name the MR
+ * @has_null_key: this MR owns @null_mkey, so a page fault that names @null_mkey is a fault of the
+ *	MR
  * @reference: keeps the MR while pages are faulted in
- * @fault_mutex: serializes page faults: two of them would write their pages to the same
- *	place in the list of pages. In an implicit ODP MR it serializes the creation of children.
- *	Taken before umem_mutex; not taken in memory reclaim.
+ * @fault_mutex: serializes page faults, which would otherwise write to the same entries of the list
+ *	of pages. In an implicit ODP MR it serializes the creation of children. Taken before
+ *	umem_mutex; not taken in memory reclaim.
  * @live: the device may use pages of the MR
- * @is_unusable: UMR WQEs for the mkey fail, so none is posted any more. Protected as @live.
- * @faults: pages faulted in by page fault events, with those that the device asked for
- *	around them
+ * @is_unusable: UMR WQEs for the mkey fail, so the driver posts no further ones. Protected like
+ *	@live.
+ * @faults: number of pages faulted in by page fault events, including those that the device has
+ *	requested before and after the missing pages
  * @invalidations: pages that were invalidated
  * @prefetches: pages that were prefetched
  */
@@ -77,7 +79,7 @@ static inline struct cxib_odp_mr *to_odp_mr(struct ib_mr *ib)
  * struct cxib_odp_range - range of memory to fault in
  * @address: first byte, as in WQEs
  * @length: bytes
- * @for_writing: fault in for writing, if the MR allows that
+ * @for_writing: fault in for writing if the MR allows it
  */
 struct cxib_odp_range {
 	u64 address;

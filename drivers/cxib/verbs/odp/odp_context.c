@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the ODP MRs of a user context, and the page faults of a user, share. The lists of pages of
- * the MRs are not charged to the process, because the RDMA core and firmware allocate them. So
- * their length is limited.
+ * State that the ODP MRs of a user context share, and state that the page faults of a user share.
+ * The RDMA core and firmware allocate the lists of pages of MRs without charging them to the
+ * process, so the driver limits their length.
  */
 #include <kunit/visibility.h>
 #include <linux/cred.h>
@@ -15,8 +15,8 @@
 #ifdef CXIB_KERNEL_CAN_PAGE
 
 /*
- * The MRs of a context cover at most the memory of the host this many times, and 32 GiB more. Their
- * lists take 16 bytes a page: a 32nd of the memory of the host, and 128 MiB.
+ * The MRs of a context cover at most 8 times the memory of the host, plus 32 GiB. Their lists take
+ * 16 bytes per page, so at most 1/32 of the memory of the host, plus 128 MiB.
  */
 #define COVERED_TIMES	8
 #define COVERED_BASE	(32ULL * SZ_1G)
@@ -35,7 +35,7 @@ static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
 }
 
 /**
- * cxib_odp_init_user() - initialize what the page faults of a user share
+ * cxib_odp_init_user() - initialize the state that the page faults of a user share
  * @user: filled
  * @uid: the user
  */
@@ -49,7 +49,7 @@ void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_user);
 
 /**
- * cxib_odp_init_context() - initialize what the ODP MRs of a user context share
+ * cxib_odp_init_context() - initialize the state that the ODP MRs of a user context share
  * @context: filled, with one user
  * @owner: the user context; NULL: none
  * @user: user of the context
@@ -113,11 +113,11 @@ static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,
 }
 
 /**
- * cxib_odp_get_context() - get what the ODP MRs of a user context share
+ * cxib_odp_get_context() - get or create the state that the ODP MRs of a user context share
  * @ibdev: RDMA device
  * @owner: user context of the new MR
  *
- * Return: for cxib_odp_put_context(); NULL: no memory.
+ * Return: the state, to be released by cxib_odp_put_context(); NULL without memory.
  */
 struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 					      const struct ib_ucontext *owner)
@@ -135,11 +135,12 @@ struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_get_context);
 
 /**
- * cxib_odp_find_context() - get what the ODP MRs of a user context share, if it has any
+ * cxib_odp_find_context() - get the state that the ODP MRs of a user context share
  * @ibdev: RDMA device
  * @owner: the user context, or NULL
  *
- * Return: for cxib_odp_put_context(), never NULL.
+ * Return: the state, to be released by cxib_odp_put_context(). If the user context has no ODP MRs,
+ * the state for page faults without a user context. Never NULL.
  */
 struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 					       const struct ib_ucontext *owner)
@@ -155,7 +156,7 @@ struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 /**
  * cxib_odp_put_context() - undo cxib_odp_get_context()
  * @ibdev: RDMA device
- * @context: of the MR that was destroyed, or of a page fault
+ * @context: context of an MR that was destroyed, or of a page fault that was handled
  */
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context)
 {
@@ -171,7 +172,7 @@ void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *con
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_put_context);
 
 /**
- * cxib_odp_pages_max() - limit of the pages in the lists of a user context
+ * cxib_odp_pages_max() - returns the limit of the pages in the lists of a user context
  * @memory: memory of the host, bytes
  *
  * Return: number of pages, present or not.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DMA mappings of the pages of an ODP MR, where the RDMA core leaves them to the driver. */
+/* DMA mappings of the pages of an ODP MR, on kernels whose RDMA core leaves them to the driver. */
 #include <linux/dma-mapping.h>
 
 #include "verbs/odp/odp_dma.h"
@@ -16,14 +16,14 @@
  * @page: number of the page
  *
  * Context: umem_mutex is held.
- * Return: whether the device may know its address.
+ * Return: true if the device may know the address of the page.
  */
 bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
 {
 	return memory->map.pfn_list[page] & HMM_PFN_DMA_MAPPED;
 }
 
-/* Whoever maps a page counts it; ib_umem_odp_unmap_dma_pages() takes it off again. */
+/* The driver counts each page that it maps; ib_umem_odp_unmap_dma_pages() decrements the count. */
 static int map_page(struct ib_umem_odp *memory, u64 page, struct pci_p2pdma_map_state *p2pdma)
 {
 	struct device *dev = memory->umem.ibdev->dma_device;
@@ -37,13 +37,13 @@ static int map_page(struct ib_umem_odp *memory, u64 page, struct pci_p2pdma_map_
 }
 
 /**
- * cxib_odp_map() - map pages that were faulted in for DMA
+ * cxib_odp_map() - map pages for DMA after they were faulted in
  * @memory: memory of the MR
  * @first: number of the first page
  * @count: number of pages
  *
- * Pages that are mapped already stay so. On error some may be mapped, which their invalidation
- * unmaps.
+ * Pages that are already mapped remain mapped. On error some of the pages may be mapped; their
+ * invalidation unmaps them.
  *
  * Context: process context; umem_mutex is held since the pages were faulted in.
  * Return: 0; -EFAULT if a page cannot be mapped.
@@ -63,7 +63,7 @@ int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned int count)
 }
 
 /**
- * cxib_odp_mtt() - MTT of a page
+ * cxib_odp_mtt() - returns the MTT of a page
  * @memory: memory of the MR
  * @page: number of the page
  *
@@ -77,7 +77,7 @@ u64 cxib_odp_mtt(struct ib_umem_odp *memory, u64 page)
 
 	if (!cxib_odp_is_mapped(memory, page))
 		return 0;
-	/* Of a mapped page, this only looks its address up. */
+	/* The page is mapped, so this only looks up its address. */
 	mtt = hmm_dma_map_pfn(memory->umem.ibdev->dma_device, &memory->map, page, &p2pdma) |
 	      CXIB_MTT_READ;
 	if (memory->map.pfn_list[page] & HMM_PFN_WRITE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DMA addresses of the pages of an ODP MR. The RDMA core maps the pages that it faults in for DMA,
- * or leaves that to the driver: then the list of pages of struct hmm_dma_map says which are mapped.
+ * DMA addresses of the pages of an ODP MR. In some kernels the RDMA core maps the pages that it
+ * faults in. In others the driver maps them, and the list of pages of struct hmm_dma_map shows
+ * which pages are mapped.
  */
 #ifndef CXIB_VERBS_ODP_ODP_DMA_H
 #define CXIB_VERBS_ODP_ODP_DMA_H
@@ -26,7 +27,7 @@ static inline int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned i
 	return 0;
 }
 
-/* Bits 0 and 1 of the list's entries are those of an MTT. */
+/* Bits 0 and 1 of the entries of the list have the same meaning as in an MTT. */
 static inline u64 cxib_odp_mtt(struct ib_umem_odp *memory, u64 page)
 {
 	return memory->dma_list[page];
@@ -34,7 +35,7 @@ static inline u64 cxib_odp_mtt(struct ib_umem_odp *memory, u64 page)
 
 #else
 
-/* What is faulted in can be read. */
+/* A page that is faulted in can always be read. */
 #define CXIB_ODP_FAULT_READ	0
 #define CXIB_ODP_FAULT_WRITE	HMM_PFN_WRITE
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page faults: find the memory that a transfer waits for, fault it in and resume.
+ * Page faults: the driver finds the memory that a transfer waits for, faults it in and resumes the
+ * transfer.
  *
- * Memory page faults name the mkey and address. Devices without them name the memory only
- * for RDMA page faults, those of remote peers. A WQE page fault names the
- * WQE, whose data segments are read from the queue. User space can write anything there,
- * and the device can report anything, so both only select among the existing ODP MRs.
+ * There are three kinds of page faults:
+ * - A memory page fault names the mkey and the address. Not all devices have memory page faults.
+ * - An RDMA page fault names the memory that a remote peer has requested.
+ * - A WQE page fault names the WQE. The driver reads the data segments of the WQE from the queue.
+ *
+ * User space can write anything to the queue, and the device can report anything. So both can only
+ * select among the existing ODP MRs.
  */
 #include <kunit/visibility.h>
 #include <linux/align.h>
@@ -26,40 +30,46 @@
 #include "verbs/srq/srq.h"
 
 /*
- * A fault faults in at most this many bytes, so that a large transfer does not occupy a worker. The
- * device reports the rest as new faults.
+ * Maximum number of bytes that are faulted in for a fault, so that a large transfer does not occupy
+ * a worker. The device reports the rest as new faults.
  */
 #define FAULT_BYTES_MAX	SZ_4M
 
 /*
- * Workers of a user. A process can stall the page faults of its own memory for any time, by
- * userfaultfd or FUSE for example: those of other users need workers meanwhile. A limit of each
- * context would not do, since a process opens as many as it likes.
+ * Maximum number of workers of a user. A process can stall the page faults of its own memory for
+ * any time, for example by userfaultfd or FUSE, while the faults of other users need workers. A
+ * limit per context would not suffice, since a process can open any number of contexts.
  */
 #define RUNNING_MAX	32
 
-/* Faults of a user that wait for a worker, 8 MiB. Beyond them, transfers fail. */
+/*
+ * Maximum number of faults of a user that wait for a worker: 8 MiB. If more faults arrive, their
+ * transfers fail.
+ */
 #define WAITING_MAX	32768
 
 /* Length of a data segment whose byte count is 0. */
 #define SGE_MAX_BYTES	BIT(31)
 
 /*
- * KLMs can refer to indirect mkeys; user space chooses how many and how deep. Each query is a
- * command.
+ * KLMs can refer to indirect mkeys. User space chooses the number of mkeys and levels, and each
+ * query is a command, so both are limited.
  */
 #define LEVELS_MAX	4
 #define QUERIES_MAX	64
 
-/* KLMs read for a fault: the outputs of all QUERY_MKEY commands together are 64 KiB. */
+/*
+ * Maximum number of KLMs that are read for a fault. The outputs of all QUERY_MKEY commands for the
+ * fault then have 64 KiB.
+ */
 #define KLMS_MAX	4096
 
 /**
- * struct fault - page fault that is handled
+ * struct fault - a page fault that the driver handles
  * @work: handles it
  * @ibdev: RDMA device
  * @context: user context of the memory, with a reference
- * @node: entry in the @waiting of the user of @context
+ * @node: entry in the list @waiting of the user of @context
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
@@ -80,8 +90,9 @@ struct fault {
  * @level: number of indirect mkeys on the path
  * @queries: mkeys that may still be queried for this fault
  * @klms: KLMs that may still be read for this fault
- * @pdn: PD of the MRs that are searched for: user space can write the mkeys of others to WQEs and
- *	KLMs, also after the device has checked them. %CXIB_ANY_PD: the device names the mkey.
+ * @pdn: PD of the MRs that the search may find. User space can write mkeys of other processes to
+ *	WQEs and KLMs, even after the device has checked them. %CXIB_ANY_PD: the device names the
+ *	mkey.
  * @pages: pages that are present now
  */
 struct search {
@@ -103,7 +114,7 @@ static struct search new_search(const struct fault *fault)
 
 static int fault_in_mkey(void *context, u32 key, u64 address, u64 length);
 
-/* MRs without ODP are skipped: their pages are pinned. */
+/* MRs without ODP are skipped, because their pages are pinned. */
 static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length)
 {
 	int err;
@@ -165,12 +176,12 @@ static int resolve_rdma(struct fault *fault)
  * @event: the fault
  * @start: iova of the MR
  * @length: bytes of the MR
- * @ahead: include the pages before and after the missing ones that the device suggests
+ * @ahead: include the pages before and after the missing pages that the device suggests
  * @range: filled in
  *
- * The pages of the event may begin before the MR and end behind it.
+ * The pages of the event may begin before the MR and end after it.
  *
- * Return: false if none of them is in the MR.
+ * Return: false if none of these pages is in the MR.
  */
 bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
 		      struct cxib_odp_range *range)
@@ -217,7 +228,7 @@ static int fault_in_mr(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault 
 	return pages;
 }
 
-/* An mkey that is no ODP MR may have KLMs that refer to ODP MRs. */
+/* An mkey that is not an ODP MR may have KLMs that refer to ODP MRs. */
 static int resolve_memory(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
@@ -309,7 +320,7 @@ static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *w
 /*
  * @count: number of operands
  *
- * opmod doubles the operand size with each step. Operands fill whole DS.
+ * Each step of opmod doubles the operand size. Operands fill whole DS.
  */
 static int masked_atomic_length(const struct hw_wqe_ctrl_seg *control, u32 count)
 {
@@ -348,10 +359,10 @@ static int operation_length(const struct hw_wqe_ctrl_seg *control)
 /**
  * cxib_pf_data_offset() - offset of the data segments of a send WQE
  * @type: type of the QP
- * @wqe: the WQE; its length is set to the DS of its control segment
+ * @wqe: the WQE; its length is set from the DS in its control segment
  *
- * Return: offset in bytes; -EINVAL if WQEs of this opcode have no memory, if opmod of a
- * masked atomic names no operand size, or if the DS is out of range.
+ * Return: offset in bytes; -EINVAL if WQEs of this opcode have no data segments, if opmod of a
+ * masked atomic has no valid operand size, or if the DS is out of range.
  */
 int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *wqe)
 {
@@ -380,7 +391,10 @@ static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *ume
 	return 0;
 }
 
-/* A WQE may wrap at the end of the ring. What follows it is copied, too. */
+/*
+ * A WQE may wrap around at the end of the ring. The copy has a fixed length, so it includes the
+ * bytes that follow the WQE.
+ */
 static int copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t ring = BIT(qp->sq.log_size + CXIB_LOG_WQEBB_SIZE);
@@ -513,7 +527,7 @@ static int resolve_wqe(struct fault *fault)
 	progress.search.pdn = fault->pdn;
 	err = cxib_pf_walk_sges(fault->wqe, first, fault->fault.bytes_committed, on_segment,
 				&progress);
-	/* Resuming without new pages would fault forever. */
+	/* If no page was faulted in, the resumed transfer would fault again forever. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
 }
 
@@ -543,7 +557,7 @@ static void fault_free(struct fault *fault)
 	kfree(fault);
 }
 
-/* The worker of a fault that has been handled is for the next one of the user. */
+/* Returns the next fault of the user, which gets the worker of the fault that was handled. */
 static struct fault *fault_next(struct cxib_odp_user *user)
 {
 	struct fault *next;
@@ -573,7 +587,10 @@ static void fault_work_fn(struct work_struct *work)
 	fault_free(fault);
 }
 
-/* User context of the QP or SRQ; NULL if there is none. Only to be compared. */
+/*
+ * Returns the user context of the QP or SRQ, which the caller may only compare; NULL if there is
+ * none.
+ */
 static const struct ib_ucontext *queue_owner(struct cxib_ibdev *ibdev,
 					     const struct cxib_page_fault *event)
 {
@@ -596,8 +613,8 @@ static const struct ib_ucontext *queue_owner(struct cxib_ibdev *ibdev,
 }
 
 /*
- * The user context that the memory belongs to, with a reference. If the event does not name an
- * ODP MR, this is that of the queue: both are in the same PD.
+ * Returns the user context that owns the memory, with a reference. If the event does not name an
+ * ODP MR, this is the user context of the queue, because queue and memory have the same PD.
  */
 static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 					      const struct cxib_page_fault *event)
@@ -618,7 +635,7 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 	return cxib_odp_find_context(ibdev, queue_owner(ibdev, event));
 }
 
-/* Returns false if too many faults of the user wait. */
+/* Returns false if too many faults of the user are waiting. */
 static bool fault_queue(struct fault *fault)
 {
 	struct cxib_odp_user *user = fault->context->user;
@@ -643,7 +660,7 @@ static bool fault_queue(struct fault *fault)
  * @context: RDMA device
  * @event: the decoded event
  *
- * The transfer fails if there is no memory, or if too many faults of its user wait.
+ * The transfer fails if there is no memory, or if too many faults of its user are waiting.
  *
  * Context: process context, may sleep; one at a time.
  */

@@ -7,10 +7,10 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-/* The device takes WQEs of up to this many bytes. */
+/* Maximum length in bytes of a WQE. */
 #define CXIB_REQUEST_MAX	1024
 
-/* No PDN: those have 24 bits. */
+/* No PDN has this value, since PDNs have 24 bits. */
 #define CXIB_ANY_PD		U32_MAX
 
 /**

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Implicit ODP MRs: the mkey is a list of KSMs, each of which names the mkey of a child
- * MR, or the null mkey. A child MR is created when memory that user space has mapped in
- * its range is faulted in. It is destroyed when its last page is gone: its lists take megabytes.
+ * Implicit ODP MRs: the mkey has a list of KSMs, each of which names the mkey of a child MR or the
+ * null mkey. The driver creates a child MR when it faults in memory in the range of the child that
+ * user space has mapped. It destroys the child MR after its last page is invalidated, because the
+ * lists of a child take megabytes.
  */
 #include <kunit/visibility.h>
 #include <linux/err.h>
@@ -19,7 +20,7 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* mmap() returns addresses below this unless user space hints at higher ones. */
+/* mmap() returns addresses below this limit unless user space passes a higher address as hint. */
 #if defined(CONFIG_X86_64)
 #define LOG_SPACE	47
 #elif defined(CONFIG_ARM64)
@@ -29,16 +30,17 @@
 #endif
 
 /*
- * Bytes of a child MR, log2. Its lists take 4 MiB and its MTTs 2 MiB, even for one page; a smaller
- * child needs more KSMs in the parent, which take 2 MiB for an address space of 47 bits.
+ * log2 of the bytes that a child MR covers. The lists of a child take 4 MiB and its MTTs 2 MiB,
+ * even for one page. With smaller children the parent would need more KSMs, which take 2 MiB for an
+ * address space of 47 bits.
  */
 #define LOG_CHILD	30
 #define CHILD_SIZE	BIT_ULL(LOG_CHILD)
 #define NUM_CHILDREN	BIT(LOG_SPACE - LOG_CHILD)
 
 /*
- * Until then, page faults that the device has reported before may still name a condemned child: far
- * longer than an event waits in the EQ.
+ * Time from condemning a child to destroying it. A page fault that the device has reported before
+ * may still name the child, but no event waits this long in the EQ.
  */
 #define CONDEMNED_TIME	(5 * HZ)
 
@@ -50,8 +52,8 @@
  * cxib_odp_can_implicit() - whether the device supports implicit ODP MRs
  * @ibdev: RDMA device with ODP
  *
- * log_max_klm_list_size is no limit for a list of KSMs: cards have 16, and mlx5_ib creates one of
- * 2^17 entries on them.
+ * log_max_klm_list_size does not limit a list of KSMs: adapters report 16, and mlx5_ib creates a
+ * list of 2^17 KSMs on them.
  */
 bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
 {
@@ -62,8 +64,8 @@ bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
 }
 
 /*
- * A memory page fault on the device's null mkey would not name the MR. So the MR has a
- * null mkey of its own, which never gets a page.
+ * A memory page fault that names the null mkey of the device would not identify the MR. So the MR
+ * has its own null mkey, which never gets a page.
  */
 static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
@@ -113,7 +115,7 @@ static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	return err;
 }
 
-/* A KSM without a child MR. */
+/* Packs a KSM without a child MR. */
 static void pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *ksm, u64 number)
 {
 	hw_ksm_pack(ksm, parent->null_mkey, parent->has_null_key ? number << LOG_CHILD : 0);
@@ -162,7 +164,7 @@ int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_create_implicit_mkey);
 
-/* Writes the KSM of a child MR, or of one that was erased, and of its neighbours. */
+/* Writes the KSM of a child MR that was inserted or erased, and of its neighbours. */
 static int write_ksm(struct cxib_odp_mr *parent, u64 number)
 {
 	const struct cxib_mkey_params params = {};
@@ -177,7 +179,10 @@ static int write_ksm(struct cxib_odp_mr *parent, u64 number)
 
 	lockdep_assert_held(&parent->fault_mutex);
 
-	/* A fault may be handled while the MR is destroyed; UMR of its free mkey would fail. */
+	/*
+	 * While the MR is being destroyed, a fault may still be handled, but UMR of the free mkey
+	 * would fail.
+	 */
 	mutex_lock(&memory->umem_mutex);
 	if (parent->live)
 		err = cxib_odp_umr(parent, &change, fill_ksms, parent);
@@ -193,7 +198,9 @@ static bool child_has_pages(const struct cxib_odp_mr *child)
 	return memory->npages;
 }
 
-/* If its KSM cannot be written, the parent is unusable, and so is the KSM. */
+/*
+ * If UMR cannot write the KSM of the child, the parent is unusable, so the stale KSM does no harm.
+ */
 static void condemn_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
 			  unsigned long number)
 {
@@ -223,7 +230,7 @@ static void destroy_condemned(struct list_head *condemned)
 		cxib_odp_destroy_child(child);
 }
 
-/* The children are in the order in which they were condemned. */
+/* The list is in the order in which the children were condemned. */
 static void take_old_children(struct cxib_odp_mr *parent, struct list_head *old)
 {
 	struct cxib_odp_mr *child, *next;
@@ -240,7 +247,7 @@ static void take_old_children(struct cxib_odp_mr *parent, struct list_head *old)
 }
 
 /**
- * cxib_odp_reap() - condemn child MRs without pages, and destroy those condemned a while ago
+ * cxib_odp_reap() - condemn child MRs without pages, and destroy children condemned earlier
  * @parent: implicit ODP MR
  *
  * Context: process context, may sleep; without locks that memory reclaim takes.
@@ -272,7 +279,7 @@ void cxib_odp_init_reap(struct cxib_odp_mr *parent)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_reap);
 
-/* A context at its limit does not wait until children without pages are destroyed. */
+/* If the context is at its limit, destroys children without pages at once, and tries again. */
 static struct cxib_odp_mr *create_charged_child(struct cxib_odp_mr *parent, u64 number)
 {
 	const u64 start = number << LOG_CHILD;
@@ -306,7 +313,7 @@ static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
 	return child;
 
 erase:
-	/* The next fault in the range tries again. */
+	/* The next fault in the range tries to create the child again. */
 	xa_erase(&parent->implicit_children, number);
 destroy_child:
 	cxib_odp_destroy_child(child);
@@ -314,8 +321,9 @@ destroy_child:
 }
 
 /*
- * The remote peer and the device may name any address, and a child MR takes megabytes:
- * there are no more of them than user space has memory mapped.
+ * Returns true if user space has mapped memory in the range of a child MR. The remote peer and the
+ * device may name any address, and a child MR takes megabytes, so no child is created for other
+ * ranges.
  */
 static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 {
@@ -343,7 +351,10 @@ static struct cxib_odp_mr *find_or_create_child(struct cxib_odp_mr *parent, u64 
 	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) : create_child(parent, number);
 }
 
-/* For put_child(). Returns NULL if user space has nothing mapped there. */
+/*
+ * Returns the child MR, to be released by put_child(); NULL if user space has mapped nothing in its
+ * range.
+ */
 static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
 {
 	struct cxib_odp_mr *child;
@@ -355,7 +366,7 @@ static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
 	return child;
 }
 
-/* A child whose pages could not be faulted in, or are gone again, may have none. */
+/* The child may have no pages, because they could not be faulted in or are invalid again. */
 static void put_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child)
 {
 	guard(mutex)(&parent->fault_mutex);
@@ -389,7 +400,10 @@ void cxib_odp_destroy_children(struct cxib_odp_mr *parent)
 	xa_destroy(&parent->implicit_children);
 	mutex_unlock(&parent->fault_mutex);
 	destroy_condemned(&all);
-	/* No child can queue it again: the work itself may be destroying the last ones. */
+	/*
+	 * No child is left that could queue the work again. But the work may still be destroying
+	 * children.
+	 */
 	if (cxib_odp_is_implicit(parent))
 		cancel_delayed_work_sync(&parent->reap_work);
 	destroy_null_key(parent);
@@ -401,11 +415,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_odp_destroy_children);
  * @parent: MR with a reference
  * @range: range of the MR
  * @fault_in: called for the range in each child MR
- * @absent: result for a range that user space has not mapped; negative: stop there
+ * @absent: result for a range that user space has not mapped; if it is negative, the function stops
+ *	there
  *
  * Context: as cxib_odp_fault_in().
- * Return: number of pages that are present; -EFAULT if the range is beyond the address
- * space or not mapped in user space; as @fault_in, cxib_odp_create_child().
+ * Return: number of pages that are present; -EFAULT if the range is beyond the address space;
+ * @absent if it is negative and user space has not mapped a part; an error of @fault_in or
+ * cxib_odp_create_child().
  */
 int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
 			       cxib_odp_fault_in_fn fault_in, int absent)

@@ -14,12 +14,12 @@
 #include "hw/work_queue.h"
 #include "verbs/odp/odp_fault.h"
 
-/* QUERY_MKEY always returns this many KLMs behind the mkey context. */
+/* QUERY_MKEY always returns this number of KLMs after the mkey context. */
 #define KLMS_INLINE	2
 
 /*
- * Factor for the next query if the KLMs of the last one end before the range: three more queries
- * reach the limit of a fault (KLMS_MAX).
+ * If the KLMs of a query end before the range, the next query reads this times as many. So three
+ * more queries reach the limit of a fault (KLMS_MAX).
  */
 #define GROWTH		16
 
@@ -31,7 +31,7 @@ static u32 access_mode(const struct hw_mkc *context)
 	return hw_mkc_get_access_mode_1_0(context) | hw_mkc_get_access_mode_4_2(context) << 2;
 }
 
-/* With a BSF, the list would begin with it. */
+/* If the mkey has a BSF, the list would begin with the BSF. */
 static bool has_klms(const struct hw_mkc *context)
 {
 	u32 mode = access_mode(context);
@@ -116,9 +116,9 @@ static const struct hw_klm *klms_of(const struct hw_query_mkey_out *out)
 }
 
 /*
- * Number of KLMs to read: up to @end, the offset of the end of the range. QUERY_MKEY begins with
- * the first KLM, so those before the range are read, too. KSMs have one length, so their number is
- * known before they are read.
+ * Returns the number of KLMs to read up to offset @end, where the range ends. QUERY_MKEY begins
+ * with the first KLM, so the KLMs before the range are read, too. All KSMs have the same length, so
+ * their number is known before they are read.
  */
 static size_t count_needed(const struct hw_query_mkey_out *out, size_t count, u64 end)
 {
@@ -164,14 +164,14 @@ static struct hw_query_mkey_out *query_range(struct cxib_command_queue *commands
 }
 
 /**
- * cxib_pf_walk_mkey() - call a function for each KLM in a range of an mkey that is no MR
+ * cxib_pf_walk_mkey() - call a function for each KLM in a range of an mkey that is not an MR
  * @commands: command queue
  * @key: the mkey; untrusted
  * @address: first byte of the range
  * @length: bytes, not 0
- * @budget: KLMs that may still be read for a fault; reduced. KLMs beyond it are ignored: user space
- *	chooses their number, and the memory for them is not accounted to it.
- * @pdn: PD of what names the mkey; %CXIB_ANY_PD becomes that of the mkey
+ * @budget: number of KLMs that may still be read for a fault; decremented. KLMs beyond it are
+ *	ignored, because user space chooses their number but is not charged for the memory.
+ * @pdn: PD of the object that names the mkey; %CXIB_ANY_PD is replaced with the PD of the mkey
  * @fn: called with each range of another mkey, until it returns an error
  * @data: for @fn
  *

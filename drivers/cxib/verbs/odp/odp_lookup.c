@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* ODP MRs by their mkeys. */
+/* Finds ODP MRs by their mkeys. */
 #include <kunit/visibility.h>
 
 #include "verbs/odp/odp_mr.h"
@@ -13,7 +13,7 @@
  * @odp_mr: the MR or child MR
  * @key: mkey of it
  *
- * Replaces the entry of an MR under destruction whose mkey had the same index.
+ * Replaces the entry of an MR that is being destroyed and whose mkey had the same index.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -38,7 +38,7 @@ void cxib_odp_erase_mkey(struct cxib_odp_mr *odp_mr, u32 key)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_erase_mkey);
 
-/* Returns the MR of an mkey, or the parent of the child MR; NULL if it is going away. */
+/* Returns the MR of an mkey, or the parent of the child MR; NULL if the MR is being destroyed. */
 static struct cxib_odp_mr *find_region(struct xarray *regions, u32 key)
 {
 	struct cxib_odp_mr *odp_mr = xa_load(regions, key >> KEY_SHIFT);
@@ -56,7 +56,7 @@ static struct cxib_odp_mr *find_region(struct xarray *regions, u32 key)
 /**
  * cxib_odp_get_fault_mr() - get the MR of a page fault
  * @ibdev: RDMA device
- * @key: mkey of the fault; untrusted, and possibly one of a child MR
+ * @key: mkey of the fault; untrusted, and possibly the mkey of a child MR
  *
  * Return: the MR, never a child MR, with a reference that the caller puts with
  * cxib_reference_put(); NULL if there is none.
@@ -89,7 +89,7 @@ struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key)
 
 	if (!odp_mr || odp_mr->mr.ib.lkey == key)
 		return odp_mr;
-	/* User space must not use mkeys of child MRs. */
+	/* @key is the mkey of a child MR, which user space must not use. */
 	cxib_reference_put(&odp_mr->reference);
 	return NULL;
 }

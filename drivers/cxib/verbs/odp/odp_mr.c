@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The object of an ODP MR and its mkey; child MRs of implicit ODP MRs. */
+/* Objects and mkeys of ODP MRs, and of the child MRs of implicit ODP MRs. */
 #include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 
@@ -27,8 +27,8 @@ void cxib_odp_destroy_mkey(struct cxib_odp_mr *odp_mr)
  * @entry_count: length of the translation list; a multiple of %CXIB_UMR_MTT_ALIGN
  * @fill: as for cxib_umr_enable()
  *
- * User space chooses the length without having to own as much memory. The list is not
- * part of the command, whose mailboxes would need several times the memory of the list.
+ * User space can choose a large @entry_count without owning that much memory. The list is not part
+ * of CREATE_MKEY, because the mailboxes would need several times the memory of the list.
  *
  * Return: as cxib_mr_create_mkey(), cxib_umr_enable().
  */
@@ -49,7 +49,7 @@ int cxib_odp_create_empty_mkey(struct cxib_odp_mr *odp_mr, struct ib_pd *pd,
 }
 
 /**
- * cxib_odp_create_mkey() - create the mkey of an MR that is not an implicit one
+ * cxib_odp_create_mkey() - create the mkey of an MR that is not an implicit ODP MR
  * @odp_mr: the MR, with memory
  * @pd: protection domain
  *
@@ -123,8 +123,8 @@ struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 len
  * @start: first byte, as a user address
  * @length: bytes
  *
- * Return: the child MR, or an ERR_PTR(): -EFAULT if the address space is going away, -ENOMEM also
- * if the lists of the user context would become too long.
+ * Return: the child MR, or an ERR_PTR(): -EFAULT if the address space is being destroyed, -ENOMEM
+ * also if the lists of the user context would become too long.
  */
 struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start, u64 length)
 {
@@ -170,7 +170,7 @@ free_child:
 
 /**
  * cxib_odp_destroy_child() - undo cxib_odp_create_child()
- * @child: child MR without users; no KSM of its parent names it, or the mkey of its parent has been
+ * @child: child MR without users; no KSM of its parent names it, or the mkey of its parent is
  *	destroyed
  */
 void cxib_odp_destroy_child(struct cxib_odp_mr *child)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ODP MRs: what the files of odp/ share. */
+/* ODP MRs: declarations that the files of odp/ share. */
 #ifndef CXIB_VERBS_ODP_ODP_MR_H
 #define CXIB_VERBS_ODP_ODP_MR_H
 
@@ -57,10 +57,10 @@ void cxib_odp_destroy_children(struct cxib_odp_mr *parent);
 int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
 			       cxib_odp_fault_in_fn fault_in, int absent);
 
-/* Memory is often mapped again soon. */
+/* Delay before child MRs without pages are condemned, because memory is often mapped again soon. */
 #define CXIB_ODP_REAP_DELAY	HZ
 
-/* Has child MRs without pages destroyed. Context: any. */
+/* Schedules the destruction of child MRs without pages. Context: any. */
 static inline void cxib_odp_reap_later(struct cxib_odp_mr *parent)
 {
 	queue_delayed_work(system_dfl_wq, &parent->reap_work, CXIB_ODP_REAP_DELAY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pages of an ODP MR: their MTTs are written when they are faulted in, and invalidated
- * before the kernel reclaims them.
+ * Pages of an ODP MR: the driver writes their MTTs after it has faulted in the pages, and
+ * invalidates the MTTs before the kernel reclaims the pages.
  */
 #include <kunit/visibility.h>
 #include <linux/mmu_notifier.h>
@@ -16,7 +16,7 @@
 /**
  * struct update - change of the MTTs of an MR
  * @memory: memory of the MR
- * @gone_from: first page that is invalidated, although it is still DMA-mapped
+ * @gone_from: first page whose MTT is invalidated; the page may still be DMA-mapped
  * @gone_to: end of the invalidated pages
  */
 struct update {
@@ -43,8 +43,8 @@ static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_c
  * @fill: as for cxib_umr_execute()
  * @context: for @fill
  *
- * One retry, because a CQE may be wrong. An mkey that the device does not let the driver modify
- * was changed by the process that owns it, so no further WQE is posted for it.
+ * The function retries a failed WQE once, because a CQE may be wrong. If the retry fails, the
+ * process that owns the mkey has changed it, so the driver posts no further WQE for the mkey.
  *
  * Context: as cxib_umr_execute(); umem_mutex of @odp_mr is held.
  * Return: as cxib_umr_execute().
@@ -87,8 +87,8 @@ static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 fro
 }
 
 /*
- * The kernel reclaims the pages even if their MTTs could not be invalidated, so DMA must
- * be stopped.
+ * The kernel reclaims the pages even if their MTTs could not be invalidated, so the driver turns
+ * DMA off.
  */
 static void odp_stop_dma(struct cxib_ibdev *ibdev)
 {
@@ -99,7 +99,10 @@ static void odp_stop_dma(struct cxib_ibdev *ibdev)
 	cxib_hw_dma_off(ibdev->hw);
 }
 
-/* The mkey reaches no page from here on, so invalidations need no UMR WQE. */
+/*
+ * Revokes the mkey. Afterwards the device reaches no page through it, so invalidations need no UMR
+ * WQE.
+ */
 static void odp_revoke(struct cxib_odp_mr *odp_mr)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
@@ -116,8 +119,8 @@ static void odp_revoke(struct cxib_odp_mr *odp_mr)
 }
 
 /*
- * A process may be able to make each WQE for its own mkey fail. That costs it the MR, and other
- * processes nothing.
+ * A process may be able to make each WQE for its own mkey fail. Then it loses its MR, and other
+ * processes are not affected.
  */
 static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start,
 			    u64 end)
@@ -162,7 +165,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	odp_mr = memory->private;
 	start = ALIGN_DOWN(max_t(u64, ib_umem_start(memory), range->start),
 			   BIT_ULL(memory->page_shift));
-	/* ib_umem_end() of a region up to the last address must not be aligned up. */
+	/* ib_umem_end() must not be aligned up for a region that ends at the last address. */
 	end = ALIGN(min_t(u64, ib_umem_end(memory), range->end), BIT_ULL(memory->page_shift));
 	if (memory->npages && has_pages(memory, start, end)) {
 		if (odp_mr->live)
@@ -242,7 +245,7 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
  * cxib_odp_revoke() - free the mkey of an MR, which still exists
  * @odp_mr: the MR
  *
- * Neither the device nor the process can use it from here on: invalidations need no UMR WQE.
+ * Afterwards neither the device nor the process can use the mkey, so invalidations need no UMR WQE.
  */
 void cxib_odp_revoke(struct cxib_odp_mr *odp_mr)
 {

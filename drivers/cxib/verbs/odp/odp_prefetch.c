@@ -5,7 +5,7 @@
 
 #include "verbs/odp/odp.h"
 
-/* Limit of queued prefetches, as their memory is not accounted to user space. */
+/* Limit of queued prefetches, because user space is not charged for their memory. */
 #define QUEUED_MAX	64
 
 /**
@@ -63,7 +63,7 @@ static void prefetch_work_fn(struct work_struct *work)
 	struct prefetch *prefetch = container_of(work, struct prefetch, work);
 	struct cxib_ibdev *ibdev = prefetch->ibdev;
 
-	/* Prefetches are advice: errors are ignored. */
+	/* A prefetch is only advice, so errors are ignored. */
 	fault_in(prefetch);
 	free_prefetch(prefetch);
 	atomic_dec(&ibdev->odp.prefetches);
@@ -112,7 +112,7 @@ static struct prefetch *create_prefetch(struct ib_pd *ib, const struct ib_sge *l
 	return ERR_PTR(err);
 }
 
-/* Returns false if too many are queued: the caller must do it synchronously. */
+/* Returns false if too many prefetches are queued. Then the caller must prefetch synchronously. */
 static bool queue_prefetch(struct prefetch *prefetch)
 {
 	struct cxib_odp *odp = &prefetch->ibdev->odp;
@@ -134,7 +134,7 @@ int cxib_advise_mr(struct ib_pd *ib, enum ib_uverbs_advise_mr_advice advice, u32
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
-	/* The workqueue exists if there is an ODP MR. */
+	/* The workqueue exists if there is an ODP MR, that is, if there is an entry. */
 	if (!count)
 		return 0;
 	prefetch = create_prefetch(ib, list, count, advice);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults in only pages that are present in user space.
+ * Prefetches that fault in only pages that are present in user space.
  *
- * ib_umem_odp_map_dma_and_lock() can do that, too, but munmap() unmaps pages before it
- * calls the MMU notifier, and a page that is missing although it is DMA-mapped makes the
- * RDMA core warn. So the lookup here is only a hint, and the pages that it has found are
- * faulted in as any others.
+ * ib_umem_odp_map_dma_and_lock() has such a mode. But munmap() unmaps pages before it calls the MMU
+ * notifier, and in that mode the RDMA core warns if a page is missing that is still DMA-mapped. So
+ * the look-up in this file is only a hint, and the pages that it finds are faulted in like all
+ * other pages.
  */
 #include <linux/hmm.h>
 #include <linux/minmax.h>
@@ -17,12 +17,15 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* Pages of one look-up: 512 bytes of the stack. */
+/* Maximum number of pages of one look-up: 512 bytes of the stack. */
 #define PAGES_BATCH	64
-/* Look-ups while the page tables change. A prefetch is advice: then these pages are skipped. */
+/*
+ * Maximum number of look-ups while the page tables change. Then the prefetch, which is only advice,
+ * skips these pages.
+ */
 #define ATTEMPTS	8
 
-/* Flags that split a run of pages. */
+/* Flags that are equal for all pages of a run. */
 #define RIGHTS		(HMM_PFN_VALID | HMM_PFN_WRITE)
 
 static int lookup_once(struct hmm_range *range)
@@ -95,7 +98,7 @@ static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range
 	return total;
 }
 
-/* Of an MR that is not an implicit one. */
+/* Faults in a range of an MR that is not an implicit ODP MR. */
 static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
@@ -112,7 +115,7 @@ static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_rang
 		unsigned int count = min_t(u64, PAGES_BATCH, (end - at) / PAGE_SIZE);
 
 		err = lookup(memory, at, count, pages);
-		/* The page tables kept changing: skip these pages. */
+		/* The page tables still change, so the prefetch skips these pages. */
 		if (err == -EBUSY)
 			continue;
 		if (!err)

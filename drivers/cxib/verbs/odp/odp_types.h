@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* State of ODP of an RDMA device. */
+/* State of on-demand paging (ODP) of an RDMA device. */
 #ifndef CXIB_VERBS_ODP_ODP_TYPES_H
 #define CXIB_VERBS_ODP_ODP_TYPES_H
 
@@ -15,12 +15,12 @@ struct ib_ucontext;
 struct workqueue_struct;
 
 /**
- * struct cxib_odp_user - what the page faults of a user share
+ * struct cxib_odp_user - state that the page faults of a user share
  * @node: entry in the list of the device
  * @uid: the user
  * @contexts: number of user contexts that refer to this
  * @fault_lock: protects what follows
- * @running: number of page faults that are handled, or queued for a worker
+ * @running: number of page faults that are being handled or are queued for a worker
  * @waiting: page faults beyond that
  * @waiting_count: length of @waiting
  */
@@ -35,7 +35,7 @@ struct cxib_odp_user {
 };
 
 /**
- * struct cxib_odp_context - what the ODP MRs of a user context share
+ * struct cxib_odp_context - state that the ODP MRs of a user context share
  * @node: entry in the list of the device
  * @owner: the user context; only compared
  * @user: the user that registered the first MR
@@ -54,11 +54,11 @@ struct cxib_odp_context {
  * struct cxib_odp - on-demand paging
  * @lock: protects the creation of @workqueue, @contexts, and @users with their @contexts
  * @workqueue: handles page faults and prefetches; NULL until the first ODP MR
- * @regions: struct cxib_odp_mr by index of its mkeys, including those of implicit
- *	children. An MR without its first mkey here is being destroyed
+ * @regions: struct cxib_odp_mr by index of its mkeys, including those of implicit children. An MR
+ *	whose first mkey is not in the table is being destroyed.
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
  * @users: struct cxib_odp_user of each user with an entry of @contexts
- * @others: stands for the user context of page faults for which none is found
+ * @others: takes the place of the user context for page faults without one
  * @unknown_user: user of @others
  * @prefetches: number of prefetches queued or in progress
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * GSI: QP 1 sends and receives MADs of all partitions. The device takes one P_Key index
- * for a QP, not one for a WQE. So a port has, besides the GSI QP, one GSI send QP for each
- * further valid P_Key, whose DETH names QP 1 as the source. It only sends, and its
- * completions are reported as those of the GSI QP.
+ * GSI: QP 1 sends and receives MADs of all partitions. But the device has one P_Key index per QP,
+ * not per WQE. So in addition to the GSI QP, a port has a GSI send QP for each further valid P_Key.
+ * A send QP only sends; its packets name QP 1 as source in the DETH, and its completions are
+ * reported as completions of the GSI QP.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -80,13 +80,15 @@ static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
 		set_tx_qp(gsi, index, tx_qp);
 }
 
-/* The base is without the membership bit; 0 is that of an invalid P_Key (IBA 10.9.1.2). */
+/*
+ * Tests the base, which is the P_Key without the membership bit: base 0 is invalid (IBA 10.9.1.2).
+ */
 static bool is_valid_pkey(u16 pkey)
 {
 	return pkey & PKEY_BASE_MASK;
 }
 
-/* A QP whose P_Key is no longer valid stays: its index may get another P_Key. */
+/* A QP whose P_Key is no longer valid stays, because its index may get another P_Key. */
 static void update_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 pkey;
@@ -116,7 +118,7 @@ static void destroy_tx_qps(struct cxib_gsi *gsi)
 		tx_qp = gsi->tx_qps[i];
 		if (!tx_qp)
 			continue;
-		/* With the pointer cleared, no WR is posted to it. */
+		/* After the pointer is cleared, no WR is posted to the QP. */
 		set_tx_qp(gsi, i, NULL);
 		ib_destroy_qp(&tx_qp->ib);
 	}
@@ -135,7 +137,7 @@ static void flush_tx_qps(struct cxib_gsi *gsi)
 				     IB_QP_STATE);
 }
 
-/* The event follows the creation of the QPs, so ULPs can send with the new P_Keys. */
+/* Creates the QPs before it raises the event, so that ULPs can then send with the new P_Keys. */
 static void pkey_work_fn(struct work_struct *work)
 {
 	struct cxib_gsi *gsi = container_of(work, struct cxib_gsi, pkey_work);
@@ -213,7 +215,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_stop);
 
 /**
  * cxib_gsi_destroy() - undo cxib_gsi_create()
- * @qp: the GSI QP, after cxib_gsi_stop(); no WR is posted any more
+ * @qp: the GSI QP, after cxib_gsi_stop(); no further WR is posted
  */
 void cxib_gsi_destroy(struct cxib_qp *qp)
 {
@@ -270,8 +272,8 @@ static bool is_in_sqe(struct cxib_qp *qp)
  * cxib_gsi_recover_sqe() - recover send QPs in SQE
  * @qp: the GSI QP
  *
- * The ULP takes a failed send for one of the GSI QP and modifies that to RTS, but the
- * send may have failed on one of the send QPs.
+ * The ULP believes that a failed send has failed on the GSI QP, and modifies that QP to RTS. But
+ * the send may have failed on a send QP.
  *
  * Context: process context, may sleep; without the mutex of @qp.
  * Return: whether the GSI QP itself must be modified to RTS.
@@ -296,8 +298,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_recover_sqe);
  * cxib_gsi_defers_pkey_event() - whether the event of new P_Keys is deferred
  * @port: port whose P_Keys have changed
  *
- * Return: true if IB_EVENT_PKEY_CHANGE is dispatched when the send QPs exist; false if
- * the port has no GSI QP.
+ * Return: true if IB_EVENT_PKEY_CHANGE is dispatched after the send QPs are created; false if the
+ * port has no GSI QP.
  */
 bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 {

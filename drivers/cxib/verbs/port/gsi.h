@@ -12,8 +12,8 @@
  * @pkey_work: creates QPs for new P_Keys, then dispatches IB_EVENT_PKEY_CHANGE
  * @mutex: serializes changes; protects the fields below
  * @can_tx: the GSI QP is in RTS, so the send QPs must exist
- * @lock: the fields below are written with @mutex and @lock held, and read with either.
- *	Taken in any context.
+ * @lock: writers of the fields below hold @mutex and @lock, readers hold one of them. Taken in any
+ *	context.
  * @pkey_index: P_Key index of @qp itself
  * @count: number of P_Key indices of the port; constant
  * @tx_qps: send QP of each P_Key index, or NULL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* MADs for the agents of this node that the firmware or the driver implements. */
+/* MADs for the agents of this node, which the firmware or the driver implements. */
 #include <kunit/visibility.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
@@ -44,7 +44,7 @@ bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mad_is_for_agent);
 
-/* A trap of this node's agents has no source LID; it is for the subnet manager. */
+/* A trap of the agents of this node has no source LID and is for the subnet manager. */
 static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_wc)
 {
 	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);

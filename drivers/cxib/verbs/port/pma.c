@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Port counters as attributes of the performance management class (IBA 16.1.4), from the counters
- * of the vport and of the port.
+ * Returns the counters of the vport and of the port as attributes of the performance management
+ * class (IBA 16.1.4).
  */
 #include <kunit/visibility.h>
 #include <linux/minmax.h>
@@ -171,14 +171,15 @@ static int pma_get_counters(struct cxib_ibdev *ibdev, const struct ib_mad *in, s
 }
 
 /**
- * cxib_pma_get() - respond to a Get of port counters, or of the class's abilities
+ * cxib_pma_get() - respond to a Get of port counters or of ClassPortInfo
  * @ibdev: RDMA device
  * @in: MAD of the performance management class with the method Get
  * @out: the response, if this returns 0
  *
  * Context: process context, may sleep.
- * Return: 0; -EOPNOTSUPP if the MAD is for the agent of the firmware: the device has no counters of
- * vports, or the MAD has another attribute or names no port; or as cxib_cmd_exec().
+ * Return: 0; -EOPNOTSUPP if the agent of the firmware must respond, because the device has no
+ * counters of vports, or the MAD has another attribute or names no port; otherwise as
+ * cxib_cmd_exec().
  */
 int cxib_pma_get(struct cxib_ibdev *ibdev, const struct ib_mad *in, struct ib_mad *out)
 {

@@ -10,7 +10,7 @@
 #include "verbs/port/port.h"
 #include "verbs/verbs.h"
 
-/* The lengths of the tables are these times a power of two. */
+/* The length of a table is its minimum times a power of two. */
 #define MIN_GIDS	8
 #define MIN_PKEYS	128
 
@@ -20,11 +20,11 @@ static struct cxib_port *port_of(struct cxib_ibdev *ibdev, u32 number)
 }
 
 /**
- * cxib_port_vport() - the number by which commands name a port
+ * cxib_port_vport() - returns the number by which commands name a port
  * @ibdev: RDMA device
  * @port: its port
  *
- * Return: the port number; 0 for functions with a single port.
+ * Return: the port number; 0 for a function with a single port.
  */
 unsigned int cxib_port_vport(const struct cxib_ibdev *ibdev, const struct cxib_port *port)
 {
@@ -123,7 +123,10 @@ static void invalidate_tables(struct cxib_port *port)
 	mutex_unlock(&port->lock);
 }
 
-/* The RDMA core reads the tables after most events, so the caches are invalidated first. */
+/*
+ * The RDMA core reads the tables after most events, so the function invalidates the caches before
+ * it dispatches the event.
+ */
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change)
 {
 	struct cxib_ibdev *ibdev = context;
@@ -196,7 +199,7 @@ static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port)
 	return err;
 }
 
-/* The RDMA core would take it from the last GID, which need not exist. */
+/* Without this, the RDMA core would take the prefix from the last GID, which need not exist. */
 static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port, u64 *prefix)
 {
 	union ib_gid gid;
@@ -211,8 +214,9 @@ static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port,
 }
 
 /*
- * Width and speed are informative, so a port works without. If firmware refuses them, those of a
- * link that is down are reported. Monitoring queries ports often, so one refusal is logged.
+ * Width and speed are informative, so a port works without them. If firmware refuses the command,
+ * the driver reports the values of a link that is down. Monitoring tools query ports often, so the
+ * driver logs only the first refusal.
  */
 static int query_link(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
 {
@@ -223,12 +227,18 @@ static int query_link(struct cxib_ibdev *ibdev, struct cxib_port *port, struct i
 				  &link);
 	WRITE_ONCE(port->link_refused, cxib_command_is_refusal(err));
 	attr->active_width = cxib_link_width(link.width);
-	/* The speed bits are equal; while the link is down, the lowest is reported. */
+	/*
+	 * The device and ib_verbs.h use the same bits. While the link is down, the lowest speed is
+	 * reported.
+	 */
 	attr->active_speed = link.speed ?: IB_SPEED_SDR;
 	return cxib_command_optional(err);
 }
 
-/* Each port has the smallest MTU (IBA 14.2.5.6), which is enough for MADs. */
+/*
+ * If firmware refuses the command, the driver reports the smallest MTU, which each port supports
+ * (IBA 14.2.5.6) and which is enough for MADs.
+ */
 static int query_mtu(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
 {
 	struct cxib_mtu mtu;
@@ -277,7 +287,7 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 		ibdev_dbg(ib, "modify port: unsupported mask 0x%x\n", mask);
 		return -EOPNOTSUPP;
 	}
-	/* Bits that do not change are set, as in mlx5_ib_modify_port(). */
+	/* As in mlx5_ib_modify_port(), bits that are not selected are set in the value. */
 	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
 					 cxib_port_vport(ibdev, port_of(ibdev, number)), select,
 					 ~change->clr_port_cap_mask | change->set_port_cap_mask);
@@ -333,7 +343,7 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 	return err;
 }
 
-/* Attributes that never change. */
+/* Queries attributes that never change. */
 static int query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
@@ -374,8 +384,8 @@ static int create_port(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigne
  * cxib_ports_create() - query the ports and allocate their tables
  * @ibdev: RDMA device
  *
- * Return: 0, -ENOMEM or the error of a command; the caller calls cxib_ports_destroy() in
- * any case.
+ * Return: 0, -ENOMEM or the error of a command; the caller must call cxib_ports_destroy() even
+ * after an error.
  */
 int cxib_ports_create(struct cxib_ibdev *ibdev)
 {

@@ -30,9 +30,9 @@ struct cxib_ibdev;
  * @gsi: send QPs of the GSI QP; NULL without a GSI QP
  * @counter_set: ID of the queue counters of its QPs; valid if has_counters is set
  *
- * The RDMA core reads the tables entry by entry, beginning with the first; a command
- * reads a whole table. So the copy is read again whenever the first entry is queried,
- * or any entry after a port change event.
+ * The RDMA core reads the tables entry by entry, beginning with the first; a command reads a whole
+ * table. So the driver reads a table again when its first entry is queried, or when any entry is
+ * queried after a port change event.
  */
 struct cxib_port {
 	unsigned int number;

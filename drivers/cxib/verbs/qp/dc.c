@@ -12,13 +12,16 @@
 
 #define PORT_ATTRS	(IB_QP_PKEY_INDEX | IB_QP_PORT)
 
-/* Timeout of draining a DCT, that of a command; period of the check for a fatal device. */
+/*
+ * Timeout for draining a DCT, like that of a command, and the period in which the wait checks for a
+ * fatal device.
+ */
 #define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
 #define DRAIN_RECHECK	msecs_to_jiffies(100)
 
 /*
- * ib_verbs has no transition table for DC QPs. Transitions to RESET, and of DCIs to
- * ERR, are not in this table either.
+ * The RDMA core has no transition table for DC QPs. This table omits transitions to RESET, and of
+ * DCIs to ERR.
  */
 static const struct {
 	bool is_dct;
@@ -80,7 +83,7 @@ static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_ind
 /**
  * cxib_dct_create() - turn a user QP into a DCT; the device object is created at RTR
  * @qp: user QP after cxib_qp_init()
- * @access_key: DC access key that DCIs must present
+ * @access_key: DC access key that DCIs must send
  * @user_index: user_index of its CQEs
  *
  * Context: process context, may sleep.
@@ -117,7 +120,7 @@ static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *co
 	hw_dctc_set_atomic_mode(context, mode);
 }
 
-/* A DCT takes the destination of a response from the request; these are the other GRH fields. */
+/* Fills the GRH fields except the destination, which a DCT takes from the request. */
 static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
@@ -201,7 +204,7 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 	return cxib_destroy_object(HW_CMD_DESTROY_DCT, cxib_qp_uid(qp), qp->qpn);
 }
 
-/* A DCT whose destruction fails becomes a leftover. It has no memory to keep. */
+/* A DCT whose destruction fails becomes a leftover. A DCT has no memory to keep. */
 static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
 {
 	if (err)
@@ -209,7 +212,9 @@ static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int er
 				    NULL, err);
 }
 
-/* Destroys a drained DCT. It is erased before the device can reuse its number. */
+/*
+ * Destroys a drained DCT, after erasing it from the table: the device may reuse its number at once.
+ */
 static void release(struct cxib_qp *qp)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
@@ -221,7 +226,10 @@ static void release(struct cxib_qp *qp)
 	clear_dctn(qp);
 }
 
-/* A leftover is drained again: its event finds no DCT any more. */
+/*
+ * Erases a DCT that is a leftover. The leftover is drained again later, and the event that reports
+ * the end of the drain must find no DCT.
+ */
 static void erase(struct cxib_qp *qp)
 {
 	xa_erase_irq(&to_ibdev(qp->ib.device)->qps, qp->qpn);
@@ -254,7 +262,7 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 	set_dctn(qp, dctn);
 	err = xa_insert_irq(&ibdev->qps, dctn, qp, GFP_KERNEL);
 	if (err) {
-		/* The number was not returned yet, so there is nothing to drain. */
+		/* User space does not know the number yet, so there is nothing to drain. */
 		destroy = destroy_of(qp);
 		leave(qp, &destroy,
 		      cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
@@ -262,8 +270,8 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 		return err;
 	}
 	/*
-	 * A device that refuses reports no DC access key violations; the DCT works all the same.
-	 * The kernel's own driver never asks for them.
+	 * If the device refuses the command, it reports no DC access key violations, but the DCT
+	 * works. mlx5_ib never requests these events.
 	 */
 	err = cxib_command_optional(cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
 	if (err)
@@ -396,7 +404,7 @@ static int destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
 /**
  * cxib_dct_destroy() - destroy a DCT
  * @qp: DCT; its struct cxib_dct is freed
- * @udata: not NULL if user space asked for it, so an error can be returned
+ * @udata: not NULL if user space has requested the destruction, so an error can be returned
  *
  * Context: process context, may sleep.
  * Return: 0; -ETIMEDOUT if the drain times out; or as cxib_cmd_exec().

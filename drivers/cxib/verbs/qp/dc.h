@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dynamically connected transport (DC). A DC initiator (DCI) is a QP without a
- * fixed peer: each WQE names its DCT. A DC target (DCT) receives through an SRQ
- * and has no work queues; it is created in the device at its transition to RTR.
+ * Dynamically connected transport (DC). A DC initiator (DCI) is a QP without a fixed peer: each WQE
+ * names the DCT to which it sends. A DC target (DCT) receives through an SRQ and has no work
+ * queues. The driver creates it in the device at the transition to RTR.
  */
 #ifndef CXIB_VERBS_QP_DC_H
 #define CXIB_VERBS_QP_DC_H

@@ -13,18 +13,18 @@
 struct cxib_signature_pipelining;
 
 /*
- * After a signature error without SQ_DRAINED event, so long until the QP is queried. The event is
- * only late that long if it is lost.
+ * Time from a signature error without SQ_DRAINED event to a query of the QP. A QP is queried only
+ * if the event is lost.
  */
 #define CXIB_LOST_STOP_DELAY	HZ
 
 /**
  * enum cxib_stop - what cxib_qp_handle_stop() has found
  * @CXIB_STOP_NONE: the device executes WQEs, or the QP is in a state without stops
- * @CXIB_STOP_DRAINING: the device still executes WQEs that it has started
- * @CXIB_STOP_COLLECTED: the ULP is to cancel and resume
- * @CXIB_STOP_RESUMED: the stop was handled, the device executes WQEs again
- * @CXIB_STOP_FAILED: the stop cannot be handled: the QP is in ERR
+ * @CXIB_STOP_DRAINING: the device has not finished the WQEs that it has started
+ * @CXIB_STOP_COLLECTED: the ULP must cancel WRs and resume the QP
+ * @CXIB_STOP_RESUMED: the driver has handled the stop, and the device executes WQEs again
+ * @CXIB_STOP_FAILED: the driver cannot handle the stop, and the QP is in ERR
  */
 enum cxib_stop {
 	CXIB_STOP_NONE,
@@ -38,15 +38,16 @@ enum cxib_stop {
  * struct cxib_pipelining - signature pipelining of a QP
  * @qp: the QP
  * @is_manual: the policy is %CXIB_SIGNATURE_MANUAL: the ULP cancels and resumes
- * @is_closed: a stop could not be handled: the QP is never resumed again before RESET; protected
+ * @is_closed: the driver could not handle a stop, so the QP is not resumed before RESET; protected
  *	by the mutex of the QP
- * @raises_drained: the work item is to raise IB_EVENT_SQ_DRAINED; protected by the mutex of the QP
- * @raises_fatal: the work item is to raise IB_EVENT_QP_FATAL; protected by the mutex of the QP
+ * @raises_drained: the work item must raise IB_EVENT_SQ_DRAINED; protected by the mutex of the QP
+ * @raises_fatal: the work item must raise IB_EVENT_QP_FATAL; protected by the mutex of the QP
  * @work: handles a stop and raises events; queued by the SQ_DRAINED event
- * @failed: struct cxib_sig_mr with a signature error that were not taken; protected by the
- *	xa_lock of sig_mrs
- * @num_errors: signature errors since the SQ was resumed; protected by the xa_lock of sig_mrs
- * @num_unknown: number of these errors whose MR is not known, or was deregistered before it was
+ * @failed: list of struct cxib_sig_mr with a signature error, until they are taken; protected by
+ *	the xa_lock of sig_mrs
+ * @num_errors: number of signature errors since the SQ was resumed; protected by the xa_lock of
+ *	sig_mrs
+ * @num_unknown: number of these errors whose MR is unknown, or was deregistered before it was
  *	taken; protected by the xa_lock of sig_mrs
  * @resume: index of the first WQE that the device has not started; protected by the lock of the
  *	SQ, valid with %CXIB_SQ_COLLECTED
@@ -71,7 +72,10 @@ struct cxib_pipelining {
 	u32 spurious;
 };
 
-/* The device has stopped the SQ. Returns false if the QP has no signature pipelining. */
+/*
+ * Starts the work item after the device has stopped the SQ. Returns false if the QP has no
+ * signature pipelining.
+ */
 static inline bool cxib_pipelining_stopped(struct cxib_qp *qp)
 {
 	struct cxib_pipelining *pipelining = READ_ONCE(qp->pipelining);
@@ -82,7 +86,10 @@ static inline bool cxib_pipelining_stopped(struct cxib_qp *qp)
 	return true;
 }
 
-/* A signature error was polled. Between a stop and its end the work item looks for them itself. */
+/*
+ * Queries the QP some time after a signature error was polled, in case the SQ_DRAINED event is
+ * lost. While the SQ is stopped, the work item itself looks for signature errors.
+ */
 static inline void cxib_pipelining_failed(const struct cxib_qp *qp)
 {
 	struct cxib_pipelining *pipelining = READ_ONCE(qp->pipelining);

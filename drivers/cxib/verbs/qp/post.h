@@ -16,7 +16,7 @@
  */
 #define CXIB_SIG_REG_WQEBBS	(3 + 4 + 1 + 1)
 
-/* @block: WQEBB index, not reduced to the size of the ring. */
+/* @block is a WQEBB index that is not reduced to the size of the ring. */
 static __always_inline void *cxib_sq_wqebb(const struct cxib_qp *qp, u32 block)
 {
 	size_t at = (size_t)(block & qp->sq.mask) << CXIB_LOG_WQEBB_SIZE;
@@ -24,13 +24,13 @@ static __always_inline void *cxib_sq_wqebb(const struct cxib_qp *qp, u32 block)
 	return cxib_buffer_at(&qp->buffer, qp->sq.offset + at);
 }
 
-/* Whether a CQE is written when the WQE that begins at @block succeeds. */
+/* Returns true if the device writes a CQE when the WQE that begins at @block succeeds. */
 static __always_inline bool cxib_sq_is_signaled(const struct cxib_qp *qp, u32 block)
 {
 	return hw_wqe_ctrl_seg_get_ce(cxib_sq_wqebb(qp, block)) == HW_COMPLETION_MODE_CQ_UPDATE;
 }
 
-/* The WQEBB behind the one at @at. The pages of the ring need not be contiguous. */
+/* Returns the WQEBB after that at @at. The pages of the ring need not be contiguous. */
 static __always_inline void *cxib_sq_next_wqebb(const struct cxib_qp *qp, void *at, u32 block)
 {
 	at += CXIB_WQEBB_SIZE;
@@ -51,7 +51,7 @@ u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
 /* WRs that need several WQEs. */
 int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr);
 
-/* For draining; the send queue is locked. */
+/* Draining uses this with the SQ locked. */
 bool cxib_post_nop(struct cxib_qp *qp);
 void cxib_sq_ring_db(struct cxib_qp *qp);
 
@@ -66,7 +66,7 @@ static __always_inline u64 cxib_write_scatter_list(struct hw_wqe_data_seg *segme
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		/* A byte count of 0 means 2 GiB to the device. */
+		/* The device takes a byte count of 0 for 2 GiB. */
 		if (!sge->length)
 			continue;
 		length += sge->length;

@@ -30,7 +30,10 @@ int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 
 	if (wr->num_sge > rq->max_sge)
 		return -EINVAL;
-	/* Pairs with cxib_retire_recv_wqe(): poll_cq has read the entry before cons_index moved. */
+	/*
+	 * Pairs with cxib_retire_recv_wqe(): poll_cq() has read the entry before it moved
+	 * cons_index.
+	 */
 	if (index - smp_load_acquire(&rq->cons_index) >= BIT(rq->log_size))
 		return -ENOMEM;
 	rq->entries[index & (BIT(rq->log_size) - 1)] = (struct cxib_rq_entry){

@@ -14,12 +14,12 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Inline data follow the word with their byte count. */
+/* Inline data follows the word with its byte count. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
 /*
- * What a WQE has between its control or datagram segment and its data segments; the
- * most frequent ones first.
+ * What a WQE contains between its control or datagram segment and its data segments, in order of
+ * frequency.
  */
 enum body {
 	BODY_DATA,
@@ -38,9 +38,11 @@ enum extra {
 };
 
 /*
- * By enum ib_wr_opcode: opcode of the WQE; opcode of the completion; DS before the
- * data segments on a connected QP; whether the WR has data to send, and whether it is a
- * UMR WQE. opmod of a masked atomic is its operand size.
+ * Properties of a WR by enum ib_wr_opcode:
+ * - opcode of the WQE, and of the completion;
+ * - DS before the data segments on a connected QP;
+ * - whether the WR has data to send, and whether its WQE is a UMR WQE;
+ * - opmod, which is the operand size of a masked atomic.
  */
 static const struct operation {
 	u8 opcode;
@@ -106,7 +108,7 @@ static noinline enum hw_fence_mode fence_for_reads(const struct cxib_sq *sq,
 								  HW_FENCE_MODE_SMALL_AND_FENCE;
 }
 
-/* A WQE behind a UMR WQE may use its mkey, so it waits until the mkey is updated. */
+/* A WQE may use the mkey of a UMR WQE before it, so it waits until the mkey is updated. */
 static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 						       const struct operation *operation,
 						       const struct ib_send_wr *wr)
@@ -143,9 +145,9 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 }
 
 /*
- * Writes the data segments. @ds is the DS index in the WQE, and @at its address, which
- * is looked up again at each WQEBB: the pages of the ring need not be contiguous. Empty
- * SGEs are skipped, because a byte count of 0 means 2 GiB. Returns the DS of the WQE.
+ * Writes the data segments. @ds is the index of a DS in the WQE, and @at the address of this DS.
+ * The pages of the ring need not be contiguous, so the function computes the address at each WQEBB.
+ * It skips empty SGEs, because a byte count of 0 means 2 GiB. Returns the DS of the WQE.
  */
 static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struct ib_send_wr *wr,
 					   void *at, u32 ds)
@@ -166,7 +168,7 @@ static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struc
 	return ds;
 }
 
-/* Copies an SGE to @offset bytes behind the DS @first of the SQ, DS by DS. */
+/* Copies an SGE DS by DS into the SQ, beginning @offset bytes after the DS @first. */
 static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 			  const struct ib_sge *sge)
 {
@@ -219,7 +221,10 @@ static u32 inline_length(const struct ib_send_wr *wr)
 	return min_t(size_t, length, U32_MAX);
 }
 
-/* DS of the inline data of a WR; 0 if they exceed max_inline or the opcode takes none. */
+/*
+ * Returns the DS of the inline data of a WR; 0 if the data exceeds max_inline or the opcode takes
+ * no inline data.
+ */
 static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	u32 length = inline_length(wr);
@@ -229,7 +234,7 @@ static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr 
 	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_DS_SIZE);
 }
 
-/* The AV of the AH, with the Q_Key and the QPN of the WR. */
+/* Writes the AV of the AH with the Q_Key and the QPN of the WR. */
 static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				   struct hw_wqe_ctrl_seg *control)
 {
@@ -269,7 +274,9 @@ static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr
 	}
 }
 
-/* Control, remote address and operands are in the first WQEBB, so they do not wrap around. */
+/*
+ * Control segment, remote address and operands are in the first WQEBB, so they do not wrap around.
+ */
 static __always_inline u32 write_connected(struct cxib_qp *qp, const struct operation *operation,
 					   const struct ib_send_wr *wr,
 					   struct hw_wqe_ctrl_seg *control)
@@ -316,7 +323,9 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 	smp_store_release(&sq->prod_index, first + blocks);
 }
 
-/* cons_index is read only when prod_limit is reached. Returns false if the SQ is full. */
+/*
+ * Reads cons_index again after prod_index has reached prod_limit. Returns false if the SQ is full.
+ */
 static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
 	struct cxib_sq *sq = &qp->sq;
@@ -326,7 +335,7 @@ static noinline bool make_room(struct cxib_qp *qp, u32 end)
 	return (s32)(end - sq->prod_limit) <= 0;
 }
 
-/* Opcodes that are not in opcode_mask. */
+/* Builds WQEs of opcodes that are not in opcode_mask. */
 static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	if (!qp->has_sq)
@@ -344,7 +353,7 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 	struct hw_wqe_ctrl_seg *control;
 	u32 ds, end;
 
-	/* As one condition, gcc emits no bit test but three more instructions. */
+	/* With a single condition, gcc would not emit a bit test, but three more instructions. */
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
 		return build_other(qp, wr);
 	if (unlikely(!(sq->opcode_mask & BIT_ULL(wr->opcode))))
@@ -381,9 +390,8 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  *
  * Return: 0, or
  *	-EOPNOTSUPP if the QP does not support the opcode,
- *	-EINVAL if the QP has no SQ, num_sge exceeds max_send_sge, the inline data
- *	exceed max_inline_data, or the opcode takes no inline data;
- *	also as cxib_build_sig_reg_wqes(),
+ *	-EINVAL if the QP has no SQ, num_sge exceeds max_send_sge, the inline data exceeds
+ *	max_inline_data, or the opcode takes no inline data; also as cxib_build_sig_reg_wqes(),
  *	-ENOMEM if the SQ is full.
  */
 int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
@@ -393,7 +401,7 @@ int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send_wqe);
 
 /**
- * cxib_sq_ring_db() - ring the SQ doorbell if WQEs were posted since it was last rung
+ * cxib_sq_ring_db() - ring the SQ doorbell if WQEs were posted after the last doorbell
  * @qp: QP; its SQ is locked
  *
  * The doorbell value is the first two words of the control segment of the last WQE.
@@ -449,7 +457,7 @@ bool cxib_post_nop(struct cxib_qp *qp)
 	return true;
 }
 
-/* The builder is inlined in cxib_post_send(), and called elsewhere. */
+/* The builder is inlined in cxib_post_send(); the other callers call it. */
 static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad,
 				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
@@ -475,7 +483,7 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 }
 
 /**
- * cxib_qp_post_send() - post to the SQ of a QP, also to that of the GSI QP itself
+ * cxib_qp_post_send() - post to the SQ of a QP, even if it is the GSI QP
  * @qp: QP
  * @wr: list of send WRs
  * @bad: set to the first WR that was not posted
@@ -519,8 +527,8 @@ static int post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
 }
 
 /*
- * Posts MADs, each to the QP of its P_Key: -EINVAL if the port has no such P_Key index;
- * -EAGAIN if there is no send QP, because the P_Key is not valid or became so only now.
+ * Posts each MAD to the QP of its P_Key. Returns -EINVAL if the port has no such P_Key index;
+ * -EAGAIN if there is no send QP, because the P_Key is invalid or has only just become valid.
  */
 static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
@@ -543,7 +551,7 @@ static int build_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr)
 	return cxib_qp_transfers_failed_mr(qp, wr) ? -EINVAL : cxib_build_send_wqe(qp, wr);
 }
 
-/* Posts nothing if the driver could not cancel the response of a transfer. */
+/* Posts nothing if the list contains a transfer whose response the driver could not cancel. */
 static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {

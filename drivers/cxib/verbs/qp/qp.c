@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* QPs: create, query, destroy; their events. */
+/* QPs: create, query, destroy; events of QPs. */
 #include <kunit/visibility.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -15,14 +15,14 @@
 #include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
-/* req_e2e_credit_mode: count packets; 0: messages. */
+/* Value of req_e2e_credit_mode that counts packets; 0 counts messages. */
 #define CREDITS_BY_PACKET	1
 
 /* log_rq_stride of the QP context. */
 #define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_DS_SIZE)
 
 /**
- * cxib_qp_service_type() - HW_QP_SERVICE_TYPE_… of a QP
+ * cxib_qp_service_type() - returns the HW_QP_SERVICE_TYPE_… of a QP
  * @type: type of the QP
  *
  * Return: the service type, or -EOPNOTSUPP.
@@ -174,7 +174,7 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 	free_entries(qp);
 }
 
-/* A DCI does without on a device that has no XRC. */
+/* On a device without XRC, a DCI has no placeholder RQ. */
 static bool has_placeholder_rq(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_xrc(qp) ||
@@ -182,9 +182,9 @@ static bool has_placeholder_rq(const struct cxib_qp *qp)
 }
 
 /*
- * Needs cxib_xrc_init(). UC and UMR QPs have other RQs, but no public driver is known to create one
- * without an SRQ and an XRC domain where the device has XRC. RC and UD QPs name none: other public
- * drivers do not, either.
+ * Returns true if the context of a QP names the placeholder SRQ and XRC domain of cxib_xrc_init().
+ * UC and UMR QPs have other RQs. But on a device with XRC, no public driver creates such a QP
+ * without naming an SRQ and an XRC domain. RC and UD QPs name none, as in public drivers.
  */
 static bool names_placeholder(const struct cxib_qp *qp)
 {
@@ -195,7 +195,7 @@ static bool names_placeholder(const struct cxib_qp *qp)
 		to_ibdev(qp->ib.device)->hw->caps.xrc);
 }
 
-/* The device reads both only where the service type or rq_type says so. */
+/* The device reads each of the two only if the service type or rq_type requires it. */
 static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
 			     const struct ib_qp_init_attr *init)
 {
@@ -206,9 +206,9 @@ static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
 }
 
 /*
- * The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for, and a DCI
- * receives nothing. An XRC_TGT QP names the placeholder CQ for sends, too. All of it is as in the
- * kernel's own driver.
+ * The SRQ in the context is the placeholder, because each packet names its SRQ of the XRC domain,
+ * and a DCI receives nothing. An XRC_TGT QP also names the placeholder CQ as send CQ. mlx5_ib does
+ * all this in the same way.
  */
 static void init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
@@ -220,7 +220,10 @@ static void init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp
 		hw_qpc_set_cqn_snd(context, xrc->cqn);
 }
 
-/* A QP with an SQ updates the tag list and has no rendezvous data to fetch. */
+/*
+ * Returns true if the device fetches rendezvous data for the QP. A QP with an SQ updates the tag
+ * list and fetches no data.
+ */
 static bool fetches_rendezvous(const struct cxib_qp *qp)
 {
 	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sq &&
@@ -263,8 +266,8 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 }
 
 /**
- * cxib_qp_pdn() - PD number of a QP
- * @qp: QP; XRC_TGT QPs have no PD and use the one of cxib_xrc_init()
+ * cxib_qp_pdn() - returns the PDN of a QP
+ * @qp: QP; XRC_TGT QPs have no PD and use the PD of cxib_xrc_init()
  */
 u32 cxib_qp_pdn(const struct cxib_qp *qp)
 {
@@ -277,15 +280,15 @@ u32 cxib_qp_pdn(const struct cxib_qp *qp)
  * @init: attributes of its creation, checked
  * @context: filled; all zeros on entry
  *
- * fre lets UMR WQEs of the QP write DMA addresses into mkeys: IB_WR_REG_MR and
- * IB_WR_LOCAL_INV need it, and user QPs must not have it.
+ * fre allows UMR WQEs of the QP to write DMA addresses into mkeys. IB_WR_REG_MR and IB_WR_LOCAL_INV
+ * need it, and user QPs must not have it.
  */
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context)
 {
 	hw_qpc_set_st(context, cxib_qp_service_type(init->qp_type));
 	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
-	/* As in mlx5_ib: transitions name the PD, which a REG_UMR QP does not use. */
+	/* As in mlx5_ib, only transitions name the PD, which a REG_UMR QP does not use. */
 	if (qp->ib.qp_type == CXIB_QPT_UMR)
 		hw_qpc_set_latency_sensitive(context, 1);
 	else
@@ -323,7 +326,9 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 static void init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->wc_qp = &qp->ib;
-	/* As the RDMA core does only after the last step of the creation that may fail. */
+	/*
+	 * The RDMA core sets the XRC domain only after the last step of the creation that may fail.
+	 */
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		qp->ib.xrcd = init->xrcd;
 	cxib_qp_set_state(qp, IB_QPS_RESET);
@@ -469,9 +474,9 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 }
 
 /*
- * The RDMA core does not know the QP yet, or frees it. The context is not taken from udata: for an
- * XRC_TGT QP of user space there is none, and the core destroys a QP that its security module
- * refuses with one that belongs to no request.
+ * The RDMA core does not know the QP yet, or frees it in any case. The user context is that of the
+ * PD, not that of udata. XRC_TGT QPs of user space have no udata, and the RDMA core destroys a QP
+ * that its security module refuses with udata that belongs to no request.
  */
 static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
@@ -509,7 +514,7 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_create_hw);
 
-/* Fence mode of UMR WQEs that WRs ask for; the driver's own have that of cxib_umr_write(). */
+/* Fence mode of UMR WQEs for WRs. cxib_umr_write() chooses that of the driver's own UMR WQEs. */
 static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
 {
 	switch (caps->umr_fence) {
@@ -532,7 +537,7 @@ static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 		operations |= BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP);
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_FETCH_ADD)
 		operations |= BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
-	/* A masked WQE names its operand size, which the device must have. */
+	/* The WQE of a masked atomic has an operand size, which the device must support. */
 	if (!(caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8))
 		return operations;
 	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP)
@@ -543,7 +548,7 @@ static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 }
 
 /**
- * cxib_qp_set_opcode_mask() - set the opcodes that the SQ accepts, and what their WQEs need
+ * cxib_qp_set_opcode_mask() - set the opcodes that the SQ accepts, and the parameters of their WQEs
  * @qp: QP of the kernel
  */
 void cxib_qp_set_opcode_mask(struct cxib_qp *qp)
@@ -619,8 +624,8 @@ free_memory:
 }
 
 /*
- * poll_cq flushes the WQEs between cons_index and prod_index if DMA is off, so the
- * indices are reset under the lock of the CQ.
+ * With DMA off, poll_cq() flushes the WQEs between cons_index and prod_index, so the indices are
+ * reset under the lock of the CQ.
  */
 static void clean_sq(struct cxib_qp *qp)
 {
@@ -647,7 +652,7 @@ static void clean_rq(struct cxib_qp *qp)
  * cxib_qp_clean() - reset the work queues and remove the CQEs of a QP
  * @qp: QP in RST: the device does not access its work queues
  *
- * User space cleans user QPs itself.
+ * User space does this itself for user QPs.
  */
 void cxib_qp_clean(struct cxib_qp *qp)
 {
@@ -655,7 +660,10 @@ void cxib_qp_clean(struct cxib_qp *qp)
 		return cxib_clean_xrc_tgt_cqes(to_ibdev(qp->ib.device), qp);
 	if (qp->is_user || cxib_qp_is_xrc(qp))
 		return;
-	/* First, so that no WR of this life of the QP is cancelled in the next one. */
+	/*
+	 * The state is reset first, so that no cancellation of a WR that was posted before RESET
+	 * affects WRs posted after it.
+	 */
 	scoped_guard(spinlock_irq, &qp->sq.lock)
 		qp->sq.state = 0;
 	cxib_cq_clean(cxib_send_cq(qp), qp);
@@ -675,8 +683,7 @@ void cxib_qp_clean(struct cxib_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_clean);
 
 /*
- * ib_mad destroys its QPs while the handler of its CQ may still post receive WRs, and
- * stops the handler only afterwards.
+ * ib_mad destroys its QPs before it stops the handler of its CQ, which may still post receive WRs.
  */
 static void await_mad_handler(const struct cxib_qp *qp)
 {
@@ -686,7 +693,7 @@ static void await_mad_handler(const struct cxib_qp *qp)
 
 /**
  * cxib_pipelining_free() - free the signature pipelining of a QP
- * @qp: QP of which no event and no CQE is processed any more
+ * @qp: QP of which no further event or CQE is processed
  *
  * Context: process context, may sleep; not from an event handler of the QP.
  */
@@ -705,7 +712,10 @@ void cxib_pipelining_free(struct cxib_qp *qp)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pipelining_free);
 
-/* From then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
+/*
+ * Moves the QP to RST. Afterwards the device writes no CQEs of the QP, but does not reuse its QPN
+ * yet.
+ */
 static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	if (qp->state == IB_QPS_RESET)
@@ -713,7 +723,7 @@ static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	return cxib_cmd_2rst_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 }
 
-/* In RESET the work item of signature pipelining handles no stop. */
+/* Sets the state to RESET, in which the work item of signature pipelining handles no stop. */
 static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err;
@@ -726,8 +736,8 @@ static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 }
 
 /*
- * The RDMA core destroys an XRC_TGT QP of user space without udata when its last handle is closed,
- * and no process learns of an error.
+ * When the last handle of an XRC_TGT QP of user space is closed, the RDMA core destroys the QP
+ * without udata, and no process gets an error. So the QP becomes a leftover if the command fails.
  */
 static int finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
 			const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
@@ -882,7 +892,7 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 		describe_connection(qp, context, attr);
 }
 
-/* With signature pipelining a stop changes the state when the work item has handled it. */
+/* With signature pipelining, a stop changes the state only after the work item has handled it. */
 static bool is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
 {
 	return qp->pipelining && (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
@@ -890,8 +900,8 @@ static bool is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * The device does not know of a hold by cxib_sq_drain().
- * @stops: num_stops before QUERY_QP: if it is the same, no stop is newer than the context
+ * Converts the state of the device, which does not know that cxib_sq_drain() holds the SQ.
+ * @stops: num_stops before QUERY_QP; if it has not changed, no stop is newer than the context
  */
 static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context, u32 stops)
 {
@@ -908,7 +918,10 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 		cxib_sq_clear_stop(qp);
 	if (state == IB_QPS_RTS && qp->sq.state & CXIB_SQ_HELD)
 		return IB_QPS_SQD;
-	/* Announce the WQEs posted while the SQ was held, so that the device flushes them. */
+	/*
+	 * Announces the WQEs that were posted while the SQ was held, so that the device flushes
+	 * them.
+	 */
 	if (state == IB_QPS_ERR)
 		cxib_sq_resume(qp);
 	return state;
@@ -984,7 +997,10 @@ static bool ends_in_error(enum hw_event_type type)
 	       type == HW_EVENT_TYPE_WQ_ACCESS_ERROR;
 }
 
-/* Returns whether the work item of signature pipelining is to raise the event, if at all. */
+/*
+ * Returns true if the QP has signature pipelining, whose work item decides whether to raise the
+ * event.
+ */
 static bool take_stop(struct cxib_qp *qp)
 {
 	cxib_sq_stop(qp);

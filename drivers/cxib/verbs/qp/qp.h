@@ -25,8 +25,8 @@
 #define CXIB_QP_CREATE_GSI_TX	IB_QP_CREATE_RESERVED_START
 
 /*
- * The requester asks for an ACK every 2^8 packets; with 0 it would for each. CREATE_QP,
- * INIT2RTR and RTR2RTS take the field, and each overwrites it.
+ * The requester requests an ACK for every 2^8 packets; with 0 it would request an ACK for each
+ * packet. CREATE_QP, INIT2RTR and RTR2RTS have the field, and each of them overwrites it.
  */
 #define CXIB_LOG_ACK_REQ_FREQ	8
 
@@ -36,10 +36,11 @@ struct cxib_qp;
 struct hw_wqe_ctrl_seg;
 
 /*
- * Opcodes of completions that poll_cq does not report as they are: that of a NOP WQE, that
- * of a sub-WQE, which is any but the last WQE of a WR that needs several, and that of a
- * cancelled WR, with the opcode of the WR in the lower bits. A sub-WQE that fails is
- * reported as the WR.
+ * Opcodes of completions that poll_cq() does not report unchanged:
+ * - of a NOP WQE;
+ * - of a sub-WQE: if a WR needs several WQEs, all but the last are sub-WQEs. A sub-WQE that fails
+ *   is reported as the WR;
+ * - of a cancelled WR, with the opcode of the WR in the lower bits.
  */
 #define CXIB_WC_NOP	U8_MAX
 #define CXIB_WC_SUB_WQE	(U8_MAX - 1)
@@ -58,11 +59,14 @@ struct cxib_sq_entry {
 };
 
 /**
- * enum cxib_sq_state - why an SQ is in SQD: at the ULP's request, stopped by the device, or both
- * @CXIB_SQ_HELD: by request of the ULP: the doorbell is not rung
- * @CXIB_SQ_STOPPED: by the device, after a signature error: it starts no WQE until SQD2RTS_QP
- * @CXIB_SQ_COLLECTED: stopped, and the errors found before are listed: WQEs may be cancelled
- * @CXIB_SQ_FAILED: the device has reported that it has moved the QP to ERR; set with signature
+ * enum cxib_sq_state - reasons why an SQ is in SQD: requested by the ULP, stopped by the device, or
+ * both
+ * @CXIB_SQ_HELD: requested by the ULP: the driver does not ring the doorbell
+ * @CXIB_SQ_STOPPED: stopped by the device after a signature error: it starts no WQE until
+ *	SQD2RTS_QP
+ * @CXIB_SQ_COLLECTED: stopped, and the driver has listed the errors found before the stop, so WQEs
+ *	may be cancelled
+ * @CXIB_SQ_FAILED: the device has reported that it has moved the QP to ERR; used with signature
  *	pipelining only
  */
 enum cxib_sq_state {
@@ -82,7 +86,7 @@ enum cxib_sq_state {
  * @av_ds: DS of the datagram segment of each WQE; 0: connected QP
  * @flags: IB_SEND_… that are added to each WR
  * @opcode_mask: bit for each supported enum ib_wr_opcode
- * @umr_fence: fence mode of UMR WQEs that WRs ask for
+ * @umr_fence: fence mode of UMR WQEs for WRs
  * @key_mask: HW_MKEY_MASK_… of the mkey fields that IB_WR_REG_MR modifies
  * @entries: one for each WQEBB
  * @doorbell: doorbell register
@@ -91,14 +95,14 @@ enum cxib_sq_state {
  *	by @lock
  * @state: enum cxib_sq_state bits; protected by @lock
  * @is_pipelined: signature errors stop the SQ; constant from RTR on
- * @num_stops: SQ_DRAINED events of the device; protected by @lock
- * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state,
- *	is no GSI QP with several SQs, and has no signature pipelining; set with the state, read
- *	without a lock
- * @last: control segment of the last WQE not announced by the doorbell; NULL: none;
- *	protected by @lock
- * @prod_limit: upper limit of @prod_index by the last @cons_index read; protected by
+ * @num_stops: number of SQ_DRAINED events of the device; protected by @lock
+ * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state, is not a
+ *	GSI QP with several SQs, and has no signature pipelining; set with the state, read without a
+ *	lock
+ * @last: control segment of the last WQE that no doorbell has announced; NULL: none; protected by
  *	@lock
+ * @prod_limit: upper limit of @prod_index, computed from the @cons_index that was read last;
+ *	protected by @lock
  * @prod_index: number of WQEBBs posted
  * @cons_index: number of WQEBBs retired; protected by the lock of the send CQ, read
  *	without it
@@ -154,7 +158,7 @@ struct cxib_rq {
  * @work: polls whether the SQ is drained
  * @qp: QP
  *
- * What follows is protected by the lock of the SQ.
+ * The lock of the SQ protects the members below.
  *
  * @notify: IB_EVENT_SQ_DRAINED is to be raised
  * @last: index of the first WQEBB of the last announced WQE
@@ -174,7 +178,7 @@ struct cxib_drain {
  * @qpn: QPN of the device; ib.qp_num of SMI and GSI QPs is 0 and 1
  * @port: port of an SMI or GSI QP, or of the primary path; 0: not set yet
  * @user: memory and UAR that user space passed; user QPs only
- * @is_user: user space has created it: it posts to it, not the kernel
+ * @is_user: user space has created the QP and posts to it; the kernel does not
  * @uar: index of its UAR page
  * @user_index: user_index of its CQEs; user QPs only
  * @packet_based_credit: end-to-end credits of the requester count packets, not messages
@@ -191,13 +195,13 @@ struct cxib_drain {
  * @gsi: per-P_Key send QPs of a GSI QP; NULL for others
  * @wc_qp: QP of its send completions: its own, or the GSI QP
  * @dct: state of a DCT; NULL for others
- * @mad_flush_index: MADs up to this WQEBB are flushed when DMA is off; protected by the
+ * @mad_flush_index: when DMA is off, the driver flushes MADs up to this WQEBB; protected by the
  *	lock of the send CQ
  * @mutex: serializes modify_qp; protects what follows
- * @state: enum ib_qp_state; written with the mutex and the lock of the SQ, read without
+ * @state: enum ib_qp_state; written with the mutex and the lock of the SQ held, read without a lock
  * @access: IB_ACCESS_REMOTE_… of the remote peer
  * @drain: NULL until the SQ is drained for the first time
- * @pipelining: signature pipelining, until the QP is destroyed; NULL: not enabled. Read
+ * @pipelining: signature pipelining; remains until the QP is destroyed; NULL: not enabled. Read
  *	without the mutex.
  * @max_dest_rd_atomic: maximum outstanding RDMA READs and atomics as responder
  * @max_rd_atomic: maximum outstanding RDMA READs and atomics as initiator
@@ -248,19 +252,22 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
 }
 
-/* A QP that sends for the GSI QP with another P_Key. */
+/* Returns true for a QP that sends for the GSI QP with another P_Key. */
 static inline bool cxib_qp_is_gsi_tx(const struct cxib_qp *qp)
 {
 	return qp->wc_qp != &qp->ib;
 }
 
-/* WQEs of the QP may use resd_lkey, which addresses memory by DMA address: kernel QPs only. */
+/*
+ * Returns true for kernel QPs. Only their WQEs may use resd_lkey, which addresses memory by DMA
+ * address.
+ */
 static inline bool cxib_qp_uses_resd_lkey(const struct cxib_qp *qp)
 {
 	return !qp->is_user && qp->ib.device->local_dma_lkey;
 }
 
-/* The QP sends MADs: it is an SMI or GSI QP, or a QP that sends for the GSI QP. */
+/* Returns true if the QP sends MADs: it is an SMI or GSI QP, or sends for the GSI QP. */
 static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_special(qp) || cxib_qp_is_gsi_tx(qp);
@@ -285,8 +292,9 @@ static inline bool cxib_qp_is_dci(const struct cxib_qp *qp)
 }
 
 /*
- * Owner uid; 0: kernel. XRC_TGT QPs have no PD and are shared by processes. XRC_INI QPs belong to
- * the kernel, too: no public driver creates XRC QPs of another uid.
+ * Returns the owner uid; 0 is that of the kernel. XRC_TGT QPs have no PD, and processes share them,
+ * so they belong to the kernel. So do XRC_INI QPs, because no public driver creates XRC QPs of
+ * another uid.
  */
 static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
 {
@@ -312,7 +320,7 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 /* QPN of the GSI QP on the fabric. */
 #define CXIB_GSI_NUMBER		1
 
-/* Default of user_index. */
+/* Default value of user_index. */
 #define CXIB_NO_USER_INDEX	0xffffff
 
 /* qp.c */

@@ -3,12 +3,12 @@
  * Draining send queues (InfiniBand Architecture Specification volume 1, 10.3.1,
  * the state SQD).
  *
- * The device has no RTS2SQD command. The driver stops ringing the SQ doorbell and
- * waits for the CQE of the last WQE that it announced. If that WQE is unsignaled, a
- * signaled NOP WQE is posted behind it; poll_cq consumes its CQE without reporting it.
+ * The device has no RTS2SQD command. The driver stops ringing the SQ doorbell and waits for the CQE
+ * of the last WQE that it has announced. If that WQE is unsignaled, the driver posts a signaled NOP
+ * WQE after it; poll_cq() consumes the CQE of the NOP without reporting it.
  *
- * A device with drain_sigerr moves a QP to SQD by itself, after a signature error. Its
- * event SQ_DRAINED says that no WQE is in progress.
+ * A device with drain_sigerr moves a QP to SQD after a signature error. The event SQ_DRAINED
+ * reports that no WQE is in progress.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -20,7 +20,10 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Maximum delay of IB_EVENT_SQ_DRAINED: the CQE that it waits for raises no event of its own. */
+/*
+ * The driver polls for the CQE of the last WQE, which raises no event. So the period is the maximum
+ * delay of IB_EVENT_SQ_DRAINED.
+ */
 #define POLL_INTERVAL	msecs_to_jiffies(2)
 
 static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
@@ -39,9 +42,10 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
  * cxib_sq_is_drained() - whether a QP is in SQD by request and no WQE is in progress
  * @qp: QP
  *
- * A completed WQE counts, whether its CQE was polled or not. If the device has stopped the
- * SQ, the announced WQEs that it has not started do not complete before the QP is in RTS. With
- * signature pipelining they complete when the stop was handled: until then the SQ is not drained.
+ * A WQE with a CQE is no longer in progress, whether or not the CQE was polled. If the device has
+ * stopped the SQ, the announced WQEs that it has not started do not complete before the QP is in
+ * RTS, so the SQ is drained. With signature pipelining they complete after the driver has handled
+ * the stop; until then the SQ is not drained.
  */
 bool cxib_sq_is_drained(struct cxib_qp *qp)
 {
@@ -103,7 +107,7 @@ static int prepare(struct cxib_qp *qp)
 	return 0;
 }
 
-/* Index of the first WQEBB of the last WQE; prod_index if none is outstanding. */
+/* Returns the index of the first WQEBB of the last WQE; prod_index if no WQE is outstanding. */
 static u32 find_last(const struct cxib_sq *sq)
 {
 	u32 at, last = sq->prod_index;
@@ -116,7 +120,9 @@ static u32 find_last(const struct cxib_sq *sq)
 	return last;
 }
 
-/* Sets the WQE to wait for. Returns -ENOMEM if the SQ has no WQEBB for a NOP WQE. */
+/*
+ * Chooses the WQE whose CQE ends the drain. Returns -ENOMEM if the SQ has no WQEBB for a NOP WQE.
+ */
 static int choose_last(struct cxib_qp *qp)
 {
 	struct cxib_sq *sq = &qp->sq;
@@ -132,7 +138,7 @@ static int choose_last(struct cxib_qp *qp)
 	return 0;
 }
 
-/* From here on the doorbell of the SQ is not rung. */
+/* Holds the SQ: from here on, its doorbell is not rung. */
 static int hold(struct cxib_qp *qp, bool notify)
 {
 	unsigned long flags;
@@ -193,10 +199,10 @@ void cxib_sq_resume(struct cxib_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
 
 /**
- * cxib_sq_stop() - the device has stopped the SQ of a QP
- * @qp: QP; no effect unless it is in RTS or SQD: the event may be older than its state
+ * cxib_sq_stop() - record that the device has stopped the SQ of a QP
+ * @qp: QP; no effect unless it is in RTS or SQD, because the event may be older than its state
  *
- * The state of the QP changes with its mutex only, see cxib_qp_adopt_stop().
+ * The state of the QP changes only with its mutex held, see cxib_qp_adopt_stop().
  *
  * Context: any.
  */
@@ -214,7 +220,8 @@ void cxib_sq_stop(struct cxib_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_stop);
 
 /*
- * SQD is visible when the ULP is to resume: with signature pipelining after the stop was collected.
+ * Returns true if the ULP sees SQD and must resume the QP. With signature pipelining this is so
+ * after the driver has collected the stop.
  */
 static bool sq_is_stopped_for_ulp(const struct cxib_sq *sq)
 {
@@ -235,10 +242,10 @@ void cxib_qp_adopt_stop(struct cxib_qp *qp)
 }
 
 /**
- * cxib_sq_fail() - the device has reported an error that moves the QP to ERR
+ * cxib_sq_fail() - record that the device has reported an error that moves the QP to ERR
  * @qp: QP with signature pipelining; no effect unless it is in RTS or SQD
  *
- * The ULP may neither cancel WRs nor resume the QP from then on.
+ * Afterwards the ULP may neither cancel WRs nor resume the QP.
  *
  * Context: any.
  */
@@ -252,13 +259,13 @@ void cxib_sq_fail(struct cxib_qp *qp)
 }
 
 /**
- * cxib_sq_clear_stop() - the device is about to execute WQEs again
+ * cxib_sq_clear_stop() - record that the device is about to execute WQEs again
  * @qp: QP
  *
  * Called before SQD2RTS_QP: the device may stop the SQ again before the command completes,
  * and that stop must not be cleared.
  *
- * Return: what cxib_sq_restore_stop() takes if the command fails.
+ * Return: argument of cxib_sq_restore_stop() if the command fails.
  */
 u8 cxib_sq_clear_stop(struct cxib_qp *qp)
 {
@@ -283,7 +290,7 @@ void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop)
 }
 
 /**
- * cxib_qp_discard_stop() - the device has not stopped the SQ: its event was wrong
+ * cxib_qp_discard_stop() - record that the device has not stopped the SQ, so its event was wrong
  * @qp: QP
  */
 void cxib_qp_discard_stop(struct cxib_qp *qp)
@@ -299,8 +306,8 @@ void cxib_qp_discard_stop(struct cxib_qp *qp)
  * @qp: QP
  * @state: target state of the command
  *
- * The QP enters SQD instead of RTS if the device has stopped the SQ during the command, and the ULP
- * handles the stop. In states other than RTS and SQD no SQ is stopped.
+ * The QP enters SQD instead of RTS if the device has stopped the SQ during the command and the ULP
+ * handles the stop. An SQ is stopped in RTS and SQD only.
  */
 void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 {
@@ -318,7 +325,7 @@ void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 }
 
 /**
- * cxib_drain_destroy() - stop the work that waits for the drain
+ * cxib_drain_destroy() - stop the work item that waits for the drain
  * @qp: QP that is being destroyed
  */
 void cxib_drain_destroy(struct cxib_qp *qp)

@@ -9,7 +9,7 @@
 /* Maximum bytes of a send WQE. */
 #define SEND_WQE_MAX	1024U
 
-/* Bytes of a send WQE before its data segments. */
+/* Returns the bytes of a send WQE before its data segments. */
 static unsigned int send_header(enum ib_qp_type type)
 {
 	unsigned int size = sizeof(struct hw_wqe_ctrl_seg);
@@ -25,7 +25,10 @@ static unsigned int send_header(enum ib_qp_type type)
 	}
 }
 
-/* Bytes of the WQEs of IB_WR_REG_MR or IB_WR_REG_MR_INTEGRITY; 0 if not supported. */
+/*
+ * Returns the bytes of the WQEs of IB_WR_REG_MR or IB_WR_REG_MR_INTEGRITY; 0 if the QP supports
+ * neither.
+ */
 static unsigned int umr_wqe_size(enum ib_qp_type type, u32 flags)
 {
 	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
@@ -36,7 +39,7 @@ static unsigned int umr_wqe_size(enum ib_qp_type type, u32 flags)
 	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
 }
 
-/* Bytes of the largest send WQE. */
+/* Returns the bytes of the largest send WQE. */
 static unsigned int send_wqe_size(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
@@ -113,7 +116,7 @@ static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 	if (cap->max_recv_wr > BIT(caps->log_max_qp_sz))
 		return refuse(ibdev, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
 	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
-	/* The SQ behind it must begin at a WQEBB. */
+	/* The SQ follows the RQ and must begin at a WQEBB. */
 	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
 		      CXIB_WQEBB_SIZE / stride);
 	qp->rq.log_stride = ilog2(stride);
@@ -127,8 +130,8 @@ static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 /**
  * cxib_qp_size() - calculate the sizes of the work queues of a QP
  * @ibdev: RDMA device
- * @qp: its type is set; sizes and offsets are filled
- * @init: cap is the minimum on entry, and the actual capabilities on return
+ * @qp: the caller has set its type; the function fills sizes and offsets
+ * @init: cap contains the minimum on entry, and the actual capabilities on return
  *
  * Return: 0, or -EINVAL if a capability exceeds the limit of the device.
  */
@@ -146,7 +149,7 @@ int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_q
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_size);
 
 /**
- * cxib_qp_buffer_size() - size of the memory of the work queues
+ * cxib_qp_buffer_size() - returns the size of the memory of the work queues
  * @qp: QP after cxib_qp_size()
  *
  * Return: bytes.

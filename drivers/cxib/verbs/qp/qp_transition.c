@@ -8,7 +8,7 @@
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
 
-/* SMI and GSI QPs send MADs of 256 bytes, which fit the MTU of every port. */
+/* SMI and GSI QPs send MADs of 256 bytes, which do not exceed the MTU of any port. */
 #define LOG_SPECIAL_MESSAGE	8
 #define LOG_DATAGRAM		12
 
@@ -17,7 +17,7 @@
 #define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
 				 HW_QP_OPTIONAL_PARAMETERS_RWE)
 
-/* Command of a transition; 0: no command with a QP context. */
+/* Returns the command of a transition; 0 if the transition has no command with a QP context. */
 static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
 {
 	switch (from << 4 | to) {
@@ -55,7 +55,10 @@ static const struct {
 	{ IB_QP_QKEY, HW_QP_OPTIONAL_PARAMETERS_Q_KEY },
 };
 
-/* Optional parameters of a transition of a connected QP. @access: those the transport has. */
+/*
+ * Returns the optional parameters of a transition of a connected QP. @access: access parameters
+ * that the transport supports.
+ */
 static u32 connected_optional(u16 opcode, u32 access)
 {
 	const u32 migration = HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
@@ -98,8 +101,8 @@ static u32 datagram_optional(u16 opcode)
 }
 
 /*
- * As opt_mask in the kernel's own driver, so it is known that firmware accepts them. That has none
- * for SMI, GSI and UMR QPs and DCIs, nor for XRC QPs in SQD2RTS_QP.
+ * Firmware is known to accept these parameters, because they are those of opt_mask in mlx5_ib.
+ * opt_mask has none for SMI, GSI and UMR QPs and DCIs, and none for XRC QPs in SQD2RTS_QP.
  */
 static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 {
@@ -138,7 +141,7 @@ static u32 migration_state(enum ib_mig_state state)
 	}
 }
 
-/* Access of the remote peer. RDMA READs and atomics need responder resources. */
+/* Fills the access rights of the remote peer. RDMA READs and atomics need responder resources. */
 static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			struct hw_qpc *context)
 {
@@ -221,7 +224,7 @@ static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr 
 	}
 }
 
-/* Fields of connected QPs. */
+/* Fills the fields of connected QPs. */
 static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_qpc *context)
 {
 	if (mask & IB_QP_DEST_QPN)
@@ -256,8 +259,9 @@ static void repeat_cqns(const struct cxib_qp *qp, struct hw_qpc *context)
 }
 
 /*
- * What CREATE_QP has said and no transition changes. The kernel's own driver says it again each
- * time, so it is known that firmware accepts that; CQNs only of some types: get_cqs() there.
+ * Repeats fields of CREATE_QP that no transition changes. Firmware is known to accept this, because
+ * mlx5_ib also repeats them in each transition; it repeats the CQNs only for some types, see its
+ * get_cqs().
  */
 static void repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
 {
@@ -266,7 +270,7 @@ static void repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
 	repeat_cqns(qp, context);
 }
 
-/* Fields that the device reads in RST2INIT only; dbr_addr is for the RQ. */
+/* Fills fields that the device reads only in RST2INIT. dbr_addr is for the RQ. */
 static void fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		      struct hw_qpc *context)
 {

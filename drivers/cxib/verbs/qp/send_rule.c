@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which lists of send WRs a QP with signature pipelining takes: those with responses that can be
- * cancelled.
+ * Checks lists of send WRs for a QP with signature pipelining, which accepts a list only if its
+ * responses can be cancelled.
  */
 #include <kunit/visibility.h>
 
@@ -10,15 +10,18 @@
 
 /**
  * struct send_rule - state of cxib_qp_check_send_wrs()
- * @needs_response: a transfer was posted whose response must follow
- * @is_signaled: a transfer was posted that the ULP checks at its completion
+ * @needs_response: a transfer was posted, and its response must follow
+ * @is_signaled: a signaled transfer was posted, which the ULP checks at its completion
  */
 struct send_rule {
 	bool needs_response;
 	bool is_signaled;
 };
 
-/* The immediate data of a WRITE, and a SEND, reach the remote ULP with the data. */
+/*
+ * Only WRITE and READ are accepted. A SEND, or a WRITE with immediate data, notifies the remote ULP
+ * together with the data, so no response could be cancelled.
+ */
 static bool send_rule_is_transfer(const struct ib_send_wr *wr)
 {
 	return wr->opcode == IB_WR_RDMA_WRITE || wr->opcode == IB_WR_RDMA_READ;
@@ -37,7 +40,7 @@ static bool send_rule_has_integrity(const struct cxib_qp *qp, const struct ib_se
 	return false;
 }
 
-/* The WQE of a WR that changes an mkey has another fence. */
+/* WRs that change an mkey do not count, because their WQEs have another fence. */
 static bool send_rule_is_fenced(const struct ib_send_wr *wr)
 {
 	return wr->send_flags & IB_SEND_FENCE && wr->opcode != IB_WR_LOCAL_INV &&
@@ -73,9 +76,9 @@ static bool send_rule_accepts(struct send_rule *rule, const struct cxib_qp *qp,
  *
  * Return: 0; -EINVAL if the list contains
  *	- a WR with an integrity MR that is neither an RDMA WRITE nor an RDMA READ,
- *	- an unsignaled transfer of an integrity MR without a signaled response with IB_SEND_FENCE
- *	  behind it, or with another signaled WR before that,
- *	- or a signaled transfer of an integrity MR with a WR with IB_SEND_FENCE behind it: the
+ *	- an unsignaled transfer of an integrity MR that is not followed by a signaled response with
+ *	  IB_SEND_FENCE, or that is followed by another signaled WR before the response,
+ *	- a signaled transfer of an integrity MR that is followed by a WR with IB_SEND_FENCE: the
  *	  device may execute that WR before the ULP has checked the MR.
  */
 int cxib_qp_check_send_wrs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
@@ -92,8 +95,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_check_send_wrs);
 /**
  * cxib_qp_transfers_failed_mr() - whether a WR has an integrity MR with a signature error
  * @qp: QP with signature pipelining; sq.lock is held, so that cxib_sq_cancel_response() finds the
- *	WR if the error is noted later
- * @wr: send WR; those before it are posted
+ *	WR if the error is recorded later
+ * @wr: send WR; all earlier WRs are posted
  *
  * Context: any.
  */

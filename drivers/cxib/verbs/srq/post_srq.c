@@ -2,8 +2,8 @@
 /*
  * Posting to SRQs.
  *
- * WQEs are retired in any order, so they form a linked list, which the device follows,
- * too. The free WQEs are the tail of that list.
+ * WQEs are retired in any order, so all WQEs of an SRQ form a linked list, which the device also
+ * follows. The free WQEs are the tail of that list.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
@@ -33,7 +33,7 @@ void cxib_srq_link_wqes(struct cxib_srq *srq)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_srq_link_wqes);
 
-/* resd_lkey is valid in WQEs of QPs only. */
+/* Replaces resd_lkey, which is valid only in WQEs of QPs. */
 static void replace_resd_lkey(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
 			      int count)
 {

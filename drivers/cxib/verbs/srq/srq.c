@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SRQs: create, modify, query, destroy; their events. */
+/* SRQs: create, modify, query, destroy; events of SRQs. */
 #include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/log2.h>
@@ -109,7 +109,7 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 		if (err)
 			return err;
 	}
-	/* One WQE is never posted: the next WQE to be retired is linked to it. */
+	/* One WQE is never posted, because the next WQE to be retired is linked to it. */
 	srq->log_size = order_base_2(init->attr.max_wr + 1);
 	stride = sizeof(struct hw_wqe_srq_next_seg) +
 		 max(init->attr.max_sge, 1U) * sizeof(struct hw_wqe_data_seg);
@@ -167,8 +167,8 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
  * cxib_srq_publish() - insert an SRQ for events, poll_cq and DEVX commands
  * @srq: SRQ created by cxib_srq_create_hw()
  *
- * Must be the last step that can fail: from here on, user space may guess the SRQN
- * and make a DEVX object refer to the SRQ, which then cannot be destroyed.
+ * This must be the last step of the creation that can fail. Afterwards user space may guess the
+ * SRQN and make a DEVX object refer to the SRQ, which then cannot be destroyed.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY or -ENOMEM.
@@ -238,7 +238,7 @@ int cxib_srq_create_hw(struct cxib_srq *srq)
 /**
  * cxib_srq_abort() - undo cxib_srq_create_hw()
  * @srq: SRQ that is not published
- * @udata: driver data of the request that has created it; NULL: kernel object
+ * @udata: driver data of the request that has created the SRQ; NULL: kernel object
  */
 void cxib_srq_abort(struct cxib_srq *srq, struct ib_udata *udata)
 {
@@ -327,11 +327,14 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 	struct cxib_pinned pinned = srq->user.pinned;
 	int err;
 
-	/* Before the device can reuse the SRQN. */
+	/* The SRQ is erased before the device can reuse the SRQN. */
 	unpublish(ibdev, srq);
 	err = destroy_in_device(ibdev, srq, udata, &pinned);
 	if (err) {
-		/* A DEVX object of the process still refers to the SRQ. */
+		/*
+		 * A DEVX object of the process still refers to the SRQ, so the SRQ is inserted
+		 * again.
+		 */
 		xa_store_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL | __GFP_NOFAIL);
 		return err;
 	}

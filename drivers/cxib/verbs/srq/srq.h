@@ -10,9 +10,9 @@
  * @ib: the RDMA core's SRQ
  * @srqn: SRQN
  * @user: memory and UAR that user space passed; user SRQs only
- * @is_user: user space posts to it, not the kernel
+ * @is_user: user space posts to the SRQ; the kernel does not
  * @user_index: user_index of its CQEs; user SRQs only
- * @log_size: log2 of the number of WQEs, one of which is never posted
+ * @log_size: log2 of the number of WQEs, including one that is never posted
  * @log_stride: log2 of the bytes of a WQE
  * @max_sge: maximum SGEs of a WR
  * @log_tags: log2 of the size of the tag list; IB_SRQT_TM only
@@ -22,11 +22,10 @@
  * @outstanding: bit for each WQE that is posted and not retired; protected by
  *	@lock
  * @reference: held while an asynchronous event is delivered
- * @lock: protects what follows, and the links of the free WQEs. Taken in any
- *	context, also with the lock of a CQ held.
+ * @lock: protects the members below, and the links of the free WQEs. Taken in any context, also
+ *	with the lock of a CQ held.
  * @head: free WQE to be posted next
- * @tail: last free WQE, which is never posted: the next WQE to be retired is linked
- *	to it
+ * @tail: last free WQE, which is never posted, because the next WQE to be retired is linked to it
  * @posted: number of WQEs posted
  */
 struct cxib_srq {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handles of XRC_TGT QPs that belong to registrations, and their events. */
+/* Handles of XRC_TGT QPs for registrations, and the events of these QPs. */
 #include <kunit/visibility.h>
 #include <rdma/cxib_user_ioctl_cmds.h>
 
 #include "verbs/xrc/opener.h"
 
 /*
- * The RDMA core iterates over the handles of the QP with the element of the event that it
- * passes, so the event is copied. Interrupts are off, and qp_open_list_lock is held.
+ * The RDMA core passes the same event to all handles of the QP, and uses its element to iterate
+ * over them. So the function modifies a copy. Interrupts are off, and qp_open_list_lock is held.
  */
 static void deliver_event(struct ib_event *event, void *context)
 {
@@ -23,13 +23,13 @@ static void deliver_event(struct ib_event *event, void *context)
 
 /**
  * cxib_xrc_open() - open an XRC_TGT QP for a registration
- * @opener: the handle; @qpn, unchecked, and @events are set. Both remain valid until
- *	cxib_xrc_close(), and events may be delivered before this returns.
+ * @opener: the handle. The caller has set @qpn, which is not checked, and @events. Both must remain
+ *	valid until cxib_xrc_close(). Events may be delivered before this returns.
  * @xrcd: XRC domain
  *
  * Context: process context, may sleep.
- * Return: 0; -EINVAL: @xrcd has no XRC_TGT QP of this number; -ENOMEM; an error of the
- * security module.
+ * Return: 0; -EINVAL if @xrcd has no XRC_TGT QP of this number; -ENOMEM; an error of the security
+ * module.
  */
 int cxib_xrc_open(struct cxib_xrc_opener *opener, struct ib_xrcd *xrcd)
 {
@@ -52,8 +52,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_open);
  * cxib_xrc_close() - undo cxib_xrc_open(), and destroy the QP if it has no other handle
  * @opener: the handle; receives no events afterwards
  *
- * ib_close_qp() would leak a QP whose last handle it closes. The destruction does not fail: a QP
- * that firmware refuses to destroy becomes a leftover.
+ * The function does not use ib_close_qp(), which would leak the QP if it closed the last handle.
+ * The destruction does not fail, because a QP that firmware refuses to destroy becomes a leftover.
  *
  * Context: process context, may sleep.
  */
@@ -67,10 +67,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_close);
  * cxib_xrc_count_handles() - count the handles of an XRC_TGT QP
  * @qp: the QP itself, not a handle
  *
- * A QP is visible to 'rdma resource' before the RDMA core has initialized its list.
+ * 'rdma resource' may list a QP before the RDMA core has initialized its list of handles.
  *
  * Context: process context.
- * Return: numbers of handles at one time.
+ * Return: the numbers of handles at one point in time.
  */
 struct cxib_xrc_handles cxib_xrc_count_handles(struct ib_qp *qp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Handles of XRC_TGT QPs that belong to registrations. */
+/* Handles of XRC_TGT QPs for registrations. */
 #ifndef CXIB_VERBS_XRC_OPENER_H
 #define CXIB_VERBS_XRC_OPENER_H
 
@@ -7,9 +7,9 @@
 
 /**
  * struct cxib_xrc_opener - the QP handle of a registration
- * @qp: handle of ib_open_qp(); the QP exists until its last handle is destroyed
+ * @qp: handle that ib_open_qp() has returned; the QP exists until its last handle is destroyed
  * @qpn: QPN
- * @events: receives the events of the QP in the form of unaffiliated ones
+ * @events: receives the events of the QP as unaffiliated events
  */
 struct cxib_xrc_opener {
 	struct ib_qp *qp;
@@ -20,7 +20,7 @@ struct cxib_xrc_opener {
 /**
  * struct cxib_xrc_handles - numbers of handles of an XRC_TGT QP
  * @num_registrations: those of registrations
- * @num_openers: the others, of processes that have created or opened the QP
+ * @num_openers: number of the other handles, of processes that have created or opened the QP
  */
 struct cxib_xrc_handles {
 	u32 num_registrations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* XRC domains (XRCDs), and what XRC QPs share. */
+/* XRC domains (XRCDs), and the objects that all XRC QPs share. */
 #ifndef CXIB_VERBS_XRC_XRC_H
 #define CXIB_VERBS_XRC_XRC_H
 
@@ -14,7 +14,7 @@ struct cxib_ibdev;
 /**
  * struct cxib_xrc - objects that fill mandatory fields of XRC QP contexts
  * @lock: protects what follows
- * @ready: the objects exist; created for the first XRC QP
+ * @ready: the objects exist; the driver creates them for the first XRC QP
  * @pd: PDN of XRC_TGT QPs
  * @xrcd: XRCDN of XRC_INI QPs
  * @cqn: CQN of the placeholder CQ, which receives no CQEs
