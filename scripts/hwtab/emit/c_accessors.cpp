@@ -16,7 +16,7 @@ std::string place_of(const Field& field) {
     return hex(std::uint64_t{field.offset} / unit * unit / bits_per_byte, digits);
 }
 
-/// `MACRO(layout, field, place, more)` with the meaning behind it, or above it.
+/// `MACRO(layout, field, place, more)` with the meaning after it, or above it.
 std::string line(const Layout& layout, const Field& field, std::string_view macro,
                  std::string_view suffix, const std::string& more) {
     constexpr std::size_t width = 100;
@@ -30,7 +30,7 @@ std::string numbers_line(const Layout& layout, const Field& field) {
     return line(layout, field, join("HW_U", field.width, 'S'), "", join(", ", field.count));
 }
 
-/// @param suffix behind the name of the field, to tell alternatives apart.
+/// @param suffix appended to the name of the field, to distinguish alternatives.
 std::string place_line(const Layout& layout, const Field& field, const std::string& type,
                        const std::string& suffix = "") {
     return field.is_array() && field.is_structured()

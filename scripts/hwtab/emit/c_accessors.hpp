@@ -14,15 +14,15 @@ namespace hwtab::emit {
 /// `struct hw_<layout>`, with the check of its size.
 [[nodiscard]] std::string c_struct(const Layout& layout);
 
-/// Getters and setters of every field, pointers to bytes and nested structures. A field that the
-/// device alone writes has a setter too: tests and fake devices play the device.
+/// Getters and setters of every field, pointers to bytes and nested structures. A field that only
+/// the device writes also has a setter, for tests and fake devices.
 [[nodiscard]] std::string c_accessors(const Layout& layout);
 
 /// For structures of the hot path, functions that build whole words at once, and one that fills
 /// the structure if its fields are few.
 [[nodiscard]] std::string c_packers(const Layout& layout);
 
-/// The fields that `word` (index) is made of, high bits first; empty if the word has no packer.
+/// The fields in the word with index `word`, high bits first; empty if the word has no packer.
 [[nodiscard]] std::vector<const Field*> packed_fields(const Layout& layout, std::uint32_t word);
 
 /// `hw_<layout>_pack_<byte offset>`

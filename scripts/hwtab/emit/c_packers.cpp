@@ -10,7 +10,7 @@ namespace hwtab::emit {
 
 namespace {
 
-// A function with more parameters than this is a worse read than a sequence of setters.
+// A sequence of setters is easier to read than a function with more parameters than this.
 constexpr std::size_t max_parameters = 8;
 
 bool counts(const Field& field) {

@@ -14,7 +14,7 @@ std::string element_type(const Field& list) {
     return list.width == bits_per_byte ? "u8" : join("__be", list.width);
 }
 
-/// The list starts where its elements may only start with a packed attribute.
+/// The list starts at an offset at which its elements can start only with a packed attribute.
 bool is_misaligned(const Layout& layout, const Field& list) {
     return list.layout == nullptr && layout.size % (list.width / bits_per_byte) != 0;
 }

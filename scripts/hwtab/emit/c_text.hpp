@@ -26,7 +26,7 @@ namespace hwtab::emit {
 /// Some value of it needs 64 bits.
 [[nodiscard]] bool is_wide(const Enumeration& enumeration);
 
-/// A function for headers; `body` is made of lines with a tab before and a newline behind each.
+/// A function for headers; each line of `body` begins with a tab and ends with a newline.
 [[nodiscard]] std::string inline_function(std::string_view type, const std::string& name,
                                           const std::vector<std::string>& parameters,
                                           std::string_view body);

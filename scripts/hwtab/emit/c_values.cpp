@@ -11,7 +11,7 @@ namespace hwtab::emit {
 
 namespace {
 
-/// `NAME = number,` with its meaning behind it, or above it if the line would get too long.
+/// `NAME = number,` with its meaning after it, or above it if the line would be too long.
 std::string enumerator(const std::string& name, std::uint64_t number, std::string_view meaning) {
     constexpr std::size_t width = 100;
     constexpr std::size_t tab_width = 8;

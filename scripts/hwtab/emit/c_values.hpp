@@ -19,7 +19,7 @@ namespace hwtab::emit {
 /// `HW_REGISTER_*` of one group, or nothing.
 [[nodiscard]] std::string c_registers(const Group& group);
 
-/// `enum hw_<layout>_offset` and `HW_<LAYOUT>_MASK_*`: where the words are that software reads or
+/// `enum hw_<layout>_offset` and `HW_<LAYOUT>_MASK_*`: offsets of the words that software reads or
 /// writes in place, and the bits of each field; nothing for other structures.
 [[nodiscard]] std::string c_offsets(const Layout& layout);
 

@@ -26,24 +26,24 @@ enum class Shape : std::uint8_t {
 
 [[nodiscard]] Shape shape_of(const Field& field);
 
-/// The groups in the order in which they were given, with the questions that emitters ask.
+/// The groups in the given order, with the queries that emitters need.
 class Catalogue {
 public:
     explicit Catalogue(std::span<const Group* const> groups);
 
     [[nodiscard]] std::span<const Group* const> groups() const { return groups_; }
 
-    /// The group that lists `layout`; hwtab/verify.hpp has seen to it that there is one.
+    /// The group that lists `layout`; hwtab/verify.hpp ensures that there is one.
     [[nodiscard]] const Group& group_of(const Layout& layout) const;
 
-    /// The enumerations to emit with `group`: those it lists, and those that its fields or commands
-    /// are the first to use and that no group lists.
+    /// The enumerations to emit with `group`: those that it lists, and those that no group lists
+    /// and that its fields or commands use first.
     [[nodiscard]] const std::vector<const Enumeration*>& enumerations_of(const Group& group) const;
 
-    /// The layouts of `group`, each behind those that it is made of.
+    /// The layouts of `group`, each after the layouts that it contains.
     [[nodiscard]] static std::vector<const Layout*> in_order_of_use(const Group& group);
 
-    /// The other groups whose layouts those of `group` are made of, in order of name.
+    /// The other groups whose layouts are contained in those of `group`, in order of name.
     [[nodiscard]] std::vector<const Group*> needed_by(const Group& group) const;
 
     /// Canonical text of one group: the same tables give the same text everywhere.

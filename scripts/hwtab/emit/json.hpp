@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// @file
-/// The tables as JSON: input of the conformance test and text that the hashes are made from.
+/// The tables as JSON: input of the conformance test, and the text that is hashed.
 #pragma once
 
 #include "hwtab/model.hpp"

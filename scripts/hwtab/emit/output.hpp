@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// @file
-/// Generated files: written where they differ, compared where they must not.
+/// Generated files: writes those that differ, or checks that none differs.
 #pragma once
 
 #include <expected>
@@ -25,15 +25,15 @@ struct Changes {
     std::vector<std::filesystem::path> removed;
 };
 
-/// Writes those `files` whose content is not on disk yet, and removes generated files (known by
-/// their banner) that no emitter makes any more.
-/// @param root directory that the paths are relative to; directories are created.
-/// @return the paths changed, or which file could not be written and why.
+/// Writes those `files` whose content on disk differs, and removes generated files (recognized by
+/// their banner) that no emitter produces.
+/// @param root directory to which the paths are relative; directories are created.
+/// @return the changed paths, or which file could not be written and why.
 [[nodiscard]] std::expected<Changes, std::string> write_files(const std::filesystem::path& root,
                                                               const std::vector<File>& files);
 
-/// The paths below `root` whose content differs from `files`, that are missing, or that carry the
-/// banner of generated files and are in `files` no more.
+/// The paths below `root` whose content differs from `files`, that are missing, or that have the
+/// banner of generated files but are not in `files`.
 [[nodiscard]] std::vector<std::filesystem::path> stale_files(const std::filesystem::path& root,
                                                              const std::vector<File>& files);
 

@@ -83,7 +83,7 @@ std::string_view access_of(const Field& field) {
     return field.access == Access::read_only ? "device" : "";
 }
 
-/// What the values of a field mean: links to its structures and its enumeration.
+/// The meaning of the values of a field: links to its structures and its enumeration.
 std::string contents_of(const Field& field) {
     std::string result;
     for (const Layout* layout : structures_of(field)) {

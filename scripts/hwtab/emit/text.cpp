@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t comment_width = 100;
 constexpr std::size_t tab_width = 8;
 
-// What a field can be called in the tables, but no parameter in kernel C.
+// Names that a field may have in the tables, but a parameter in kernel C may not.
 constexpr std::array<std::string_view, 20> not_variables{
     "auto",    "break",    "case",  "char",  "const",    "continue", "current",
     "default", "double",   "else",  "enum",  "extern",   "float",    "int",

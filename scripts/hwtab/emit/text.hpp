@@ -38,10 +38,11 @@ template <typename... Parts>
 
 [[nodiscard]] std::string upper(std::string_view text);
 
-/// `name` as part of a C identifier: what may not stand there becomes an underscore.
+/// `name` as part of a C identifier: an underscore replaces each character that is not allowed.
 [[nodiscard]] std::string identifier(std::string_view name);
 
-/// `name` as the name of a C variable: keywords and macros of the kernel get an underscore behind.
+/// `name` as the name of a C variable: an underscore is appended to keywords and macros of the
+/// kernel.
 [[nodiscard]] std::string variable(std::string_view name);
 
 /// Lines of at most `width` characters, broken at blanks.
@@ -50,7 +51,7 @@ template <typename... Parts>
 /// A C comment of one line at `indent`, or a block if that line would be too long.
 [[nodiscard]] std::string comment(std::string_view text, std::string_view indent = "");
 
-/// `text` without a full stop at its end, to go on behind it.
+/// `text` without a full stop at its end, so that more text can follow.
 [[nodiscard]] std::string_view without_stop(std::string_view text);
 
 } // namespace hwtab::emit

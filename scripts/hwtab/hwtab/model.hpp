@@ -54,7 +54,7 @@ struct Enumeration {
     std::string_view meaning;
     /// The values are single bits that can be combined; `value` is the mask.
     bool is_mask = false;
-    /// Messages of C programs name its values: there is a function hw_NAME_name().
+    /// Messages of C code name its values, so there is a function hw_NAME_name().
     bool has_names = false;
 };
 
@@ -85,15 +85,15 @@ struct Field {
     [[nodiscard]] constexpr std::uint32_t end() const { return offset + (width * count); }
 };
 
-/// A structure: `size` bytes fixed, and a list behind it if the last field is one.
+/// A structure: `size` fixed bytes, followed by a list if the last field is one.
 struct Layout {
     std::string_view name;
     Kind kind;
     std::uint32_t size; ///< bytes without a list at the end
     std::span<const Field> fields;
     std::string_view meaning;
-    /// Software reads and writes single words of it in place, as registers or a doorbell record:
-    /// the C header has the offset of each word that has a field.
+    /// Software reads and writes single words of it in place, like registers or a doorbell record,
+    /// so the C header has the offset of each word that has a field.
     bool in_place = false;
 
     /// @return the field of that name, or nullptr.
@@ -135,7 +135,7 @@ struct Group {
     std::span<const Enumeration* const> enumerations{};
     std::span<const Command* const> commands{};
     std::span<const Register* const> registers{};
-    /// Where the layouts come from that Linux's interface headers don't have.
+    /// Source of the layouts that are not in the interface headers of Linux.
     std::string_view source{};
     /// No C program uses it: it has no C header.
     bool is_for_device_only = false;

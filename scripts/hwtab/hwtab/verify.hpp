@@ -36,7 +36,7 @@ enum class Rule : std::uint8_t {
     alias_of_nothing,
     meaning_missing,
     nested_size_differs,
-    list_not_last, ///< or it doesn't start at the end of the fixed part
+    list_not_last, ///< or it does not start at the end of the fixed part
     size_not_in_words,
     duplicate_opcode,
     duplicate_layout_name,
@@ -46,7 +46,7 @@ enum class Rule : std::uint8_t {
     structure_not_listed,
 };
 
-/// What a check found: the rule, the table and the two places concerned.
+/// Finding of a check: the rule, the table and the two positions concerned.
 struct Finding {
     Rule rule = Rule::none;
     std::string_view table;
@@ -54,8 +54,8 @@ struct Finding {
     std::string_view second;
 };
 
-/// The finding is the name of this type in a compiler message. `rule` says what is wrong in
-/// `table`, `first` and `second` say where.
+/// The compiler message contains the finding as the name of this type. `rule` is the rule that
+/// `table` violates; `first` and `second` are the positions.
 template <Rule rule, FixedString table, FixedString first, FixedString second>
 struct Refused {
     static_assert(rule == Rule::none, "a hardware table breaks a rule; the rule, the table and the "
@@ -75,8 +75,8 @@ constexpr std::string_view name_in_message(const Field* field, std::string_view 
     return field->is_reserved() ? std::string_view{"(reserved)"} : field->name;
 }
 
-/// Compares each field with the one before it; both orders of two neighbours that share bits are
-/// an overlap, anything else that steps back is disorder.
+/// Compares each field with the previous one. Two neighbours that share bits overlap, in either
+/// order; any other field that begins before the previous one is out of order.
 constexpr Finding find_overlap(const Layout& layout) {
     const Field* before = nullptr;
     for (const Field& field : layout.fields) {
@@ -178,7 +178,8 @@ constexpr Finding find_duplicate_field(const Layout& layout) {
     return {};
 }
 
-/// Every bit of an alias must be a bit of fields: walk the fields that cover it.
+/// Every bit of an alias must be a bit of a field, so the check walks the fields that cover the
+/// alias.
 constexpr Finding find_alias_of_nothing(const Layout& layout) {
     for (const Field& alias : layout.fields) {
         if (!alias.is_alias) {
@@ -279,7 +280,8 @@ constexpr Finding find_wrong_header(const Command& command) {
     return {};
 }
 
-/// Structures that fields refer to must be in a group too, or nothing would check and emit them.
+/// Structures to which fields refer must also be in a group; otherwise nothing would check and emit
+/// them.
 constexpr Finding find_unlisted(std::span<const Group* const> groups, const Layout& user,
                                 const Layout& wanted) {
     for (const Group* group : groups) {
@@ -368,7 +370,7 @@ constexpr Finding examine_group(std::span<const Group* const> groups, const Grou
     return {};
 }
 
-/// What a group breaks by itself, or together with a group of the list.
+/// Finds rules that a group violates by itself, or together with a group of the list.
 constexpr Finding examine_in_company(std::span<const Group* const> groups, const Group& group) {
     if (const Finding f = examine_group(groups, group); f.rule != Rule::none) {
         return f;
@@ -398,15 +400,17 @@ consteval bool report() {
 template <const Layout& layout>
 inline constexpr Finding layout_finding = detail::examine(layout);
 
-/// A constant of its own for each group keeps each below the compilers' limit of operations.
+/// Each group has its own constant, so that none exceeds the compilers' limit of operations.
 template <const auto& groups, std::size_t index>
 inline constexpr Finding group_finding = detail::examine_in_company(groups, *groups[index]);
 
-/// True if `layout` keeps every rule; otherwise compilation stops with the names of the offenders.
+/// True if `layout` violates no rule; otherwise compilation stops with the names of rule, table and
+/// fields.
 template <const Layout& layout>
 inline constexpr bool verified = detail::report<layout_finding<layout>>();
 
-/// The same for all `groups` (an array of `const Group*`) and for what holds between them.
+/// True if `groups` (an array of `const Group*`) violate no rule, including rules between groups;
+/// otherwise compilation stops in the same way.
 template <const auto& groups>
 inline constexpr bool all_verified = []<std::size_t... index>(std::index_sequence<index...>) {
     return (detail::report<group_finding<groups, index>>() && ...);

@@ -2,8 +2,8 @@
 /// @file
 /// Reads and writes memory through a table: `View<cqc> cq{bytes}; cq.get<"log_cq_size">()`.
 ///
-/// Names are looked up by the compiler, so a wrong one doesn't compile and a right one costs a
-/// load, a swap, a shift and a mask. A path descends into nested structures and alternatives:
+/// The compiler looks up the names, so a wrong name does not compile, and a right one costs a load,
+/// a swap, a shift and a mask. A path descends into nested structures and alternatives:
 /// `get<"qpc.primary_address_path.rlid">()`, `get<"capability.cmd_hca_cap.log_max_qp">()`.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace hwtab {
 
-/// Where a path leads: the field, with its offset from the start of the outermost structure.
+/// Target of a path: the field, and its offset from the start of the outermost structure.
 struct Target {
     const Field* field = nullptr;
     std::uint32_t offset = 0; ///< bits
@@ -85,7 +85,7 @@ constexpr std::uint64_t read_bits(const std::byte* memory, std::uint32_t offset,
     return value >> (((last + 1) * bits_per_byte) - (offset + width));
 }
 
-/// Writes `width` (1 to 64) bits at bit `offset`; neighbouring bits stay.
+/// Writes `width` (1 to 64) bits at bit `offset`; neighbouring bits do not change.
 constexpr void write_bits(std::byte* memory, std::uint32_t offset, std::uint32_t width,
                           std::uint64_t value) {
     const std::uint32_t end = offset + width;
@@ -101,14 +101,13 @@ constexpr void write_bits(std::byte* memory, std::uint32_t offset, std::uint32_t
     }
 }
 
-/// A structure in memory. `Byte` is `std::byte` or `const std::byte`; the memory stays the
-/// caller's.
+/// A structure in memory. `Byte` is `std::byte` or `const std::byte`; the caller owns the memory.
 template <const Layout& layout, typename Byte = std::byte>
 class View {
 public:
     static constexpr std::size_t size = layout.size;
 
-    /// @param memory at least `size` bytes; what lies behind them is the list, if there is one.
+    /// @param memory at least `size` bytes; the list, if there is one, follows them.
     constexpr explicit View(std::span<Byte> memory) : memory_(memory) {
         assert(memory.size() >= size);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// All hardware tables. emit/verified.cpp checks them, once for each program: the checks take a
-/// compiler longer than most files.
+/// All hardware tables. Only emit/verified.cpp checks them, because the checks take a compiler
+/// longer than most files.
 #pragma once
 
 #include "tables/capabilities.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Completion queue entries (CQEs): what the device reports about finished work.
+/// Completion queue entries (CQEs), by which the device reports completed work.
 #pragma once
 
 #include "hwtab/model.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// What the device keeps about each object, as commands carry it.
+/// Contexts of objects: the state that the device keeps, in the layout of commands.
 #pragma once
 
 #include "hwtab/model.hpp"

@@ -29,7 +29,7 @@ consteval std::array<Field, m + n> joined(const std::array<Field, m>& first,
     return all;
 }
 
-/// The header that all datagrams but directed-route SMPs have.
+/// The header of all datagrams except directed-route SMPs.
 /// @param attributes names the attributes of the class; nullptr: of any class.
 consteval auto mad_header_fields(const Enumeration* attributes) {
     return std::array{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// What software writes for the device on the data path: segments of work queue entries (WQEs),
+/// Structures that software writes on the data path: segments of work queue entries (WQEs),
 /// translation entries, signature descriptors, doorbell records and doorbells.
 #pragma once
 
