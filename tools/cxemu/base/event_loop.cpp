@@ -81,7 +81,8 @@ void EventLoop::defer(std::function<void()> call) {
     deferred_.push_back(std::move(call));
 }
 
-/// When to stop waiting for events, if waiting begins at \p start; TimePoint::max(): never.
+/// Returns the time at which a wait for events that begins at \p start must end; TimePoint::max():
+/// never.
 EventLoop::TimePoint EventLoop::end_of_wait(TimePoint start, Duration max_wait) const {
     if (!deferred_.empty())
         return start;

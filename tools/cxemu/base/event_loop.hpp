@@ -2,9 +2,9 @@
 /// \file
 /// The event loop of the process: file descriptors, timers, deferred calls.
 ///
-/// Everything in cxemu runs in the thread that calls EventLoop::run(). Handlers must not block:
-/// after a late reply QEMU treats the device as failed for good. An exception of a handler is
-/// logged and does not end the loop.
+/// Everything in cxemu runs in the thread that calls EventLoop::run(). Handlers must not block,
+/// because QEMU treats the device as failed after a late reply. The loop logs an exception of a
+/// handler and continues.
 #pragma once
 
 #include "base/unique_fd.hpp"

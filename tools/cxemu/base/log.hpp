@@ -28,8 +28,8 @@ Log make_log(std::string name);
 /// A logger that discards everything, for tests.
 Log make_silent_log();
 
-/// Rate limiter: passes the first few lines of a kind per second and counts the others. For lines
-/// that a guest can cause at any rate.
+/// Rate limiter: passes the first few lines of a kind per second and counts the others. Use it for
+/// lines that a guest can cause at any rate.
 class LogLimiter {
 public:
     using Clock = std::chrono::steady_clock;

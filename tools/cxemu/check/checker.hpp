@@ -2,8 +2,8 @@
 /// \file
 /// The strict checker: counts and names violations of the interface rules by the driver.
 ///
-/// The checker never changes the behaviour of the device. The directory that detects a violation
-/// reports it once; the checker decides by the allow-list whether it counts against the driver.
+/// The checker never changes the behaviour of the device. The code that detects a violation reports
+/// it once. The allow-list decides whether the violation counts against the driver.
 #pragma once
 
 #include "base/log.hpp"

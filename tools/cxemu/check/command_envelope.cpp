@@ -75,7 +75,7 @@ void CommandEnvelope::begin() {
     in_bring_up_ = true;
 }
 
-/// The service type is that of CREATE_QP: a transition need not say it again.
+/// Returns the service type that CREATE_QP has set, because a transition need not repeat it.
 std::string CommandEnvelope::service_of(const ExecutedCommand& executed) {
     const hwtab::Command* command = executed.command;
     if (command == &hwtab::cmd_create_qp) {
@@ -108,7 +108,8 @@ std::string CommandEnvelope::subject_of(const ExecutedCommand& executed) {
     return subject + service_of(executed) + variant_of(executed);
 }
 
-/// A list makes the length of a message say nothing but the length of the list.
+/// Records the lengths of input and output. The length of a message with a list depends on the
+/// list, so only the length before the list is recorded.
 void CommandEnvelope::record_lengths(const std::string& subject, const ExecutedCommand& executed) {
     const auto text = [](std::size_t length, const hwtab::Layout& layout) {
         const bool has_list = layout.fields.back().is_list() && length > layout.size;
@@ -126,7 +127,8 @@ void CommandEnvelope::record_register(const std::string& subject, const Executed
                           executed.input.subspan(hwtab::access_register_in.size));
 }
 
-/// The pages that firmware asks for depend on the device: each command counts once.
+/// The number of pages that firmware requests depends on the device, so each command is recorded
+/// once.
 void CommandEnvelope::add_to_order(const std::string& subject, const hwtab::Command& command) {
     if (std::ranges::find(order_, subject) == order_.end())
         order_.push_back(subject);

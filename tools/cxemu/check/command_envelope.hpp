@@ -23,8 +23,9 @@ struct ExecutedCommand {
     std::uint32_t output_length; ///< that software asked for
 };
 
-/// Records the commands of one device. The subject is the command and what gives its fields their
-/// meaning: its op_mod, the service type of the QP, the access mode of the key, the register.
+/// Records the commands of one device. A subject is a command together with the values that
+/// determine the meaning of its fields: op_mod, the service type of the QP, the access mode of the
+/// mkey, the register.
 class CommandEnvelope {
 public:
     /// \param envelope must outlive this

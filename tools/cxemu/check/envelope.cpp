@@ -25,12 +25,13 @@ bool is_mask(const hwtab::Field& field) {
                                    : field.width > 1 && field.name.ends_with("_mask");
 }
 
-/// Bytes of a longer value are no values of their own.
+/// The field is one byte of a longer value, so its values mean nothing by themselves.
 bool is_byte_string(const hwtab::Field& field) {
     return field.count != 1 && field.width == hwtab::bits_per_byte;
 }
 
-/// Wide fields can have names for a few values, such as those of special keys, among any numbers.
+/// A wide field may name only a few of its values, such as special keys. Only these are recorded by
+/// value.
 bool is_recorded_by_value(const hwtab::Field& field, std::uint64_t value) {
     if (value == 0)
         return true;
@@ -58,7 +59,7 @@ EnvelopeValues bits_of(const hwtab::Field& field, std::uint64_t any, std::uint64
     return values;
 }
 
-/// Elements of arrays are one field. A gap has the name of its place.
+/// All elements of an array have one path. The path of a gap is its position.
 std::string path_of(const FoundField& found) {
     std::string path;
     bool skipping = false;
@@ -80,7 +81,7 @@ std::string path_of(const FoundField& found) {
                : fmt::format("{} {:#x} {}:{}", path, byte / 4 * 4, high, high + 1 - gap.width);
 }
 
-/// The header of a command, which its subject says.
+/// Returns true for fields of the command header whose values are part of the subject.
 bool is_named_by_subject(const hwtab::Field& field) {
     return field.name == "opcode" || field.name == "op_mod";
 }

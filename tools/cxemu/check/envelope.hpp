@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Records the envelope of a driver: which fields it uses of what it sends, and with which values.
+/// Records the envelope of a driver: which fields it sets in the messages that it sends, and to
+/// which values.
 ///
 /// The names of subjects and fields are those of the hardware tables, so software cannot make an
 /// envelope grow without limit.
@@ -24,15 +25,16 @@ namespace cxemu::check {
 
 class Envelope {
 public:
-    /// Elements of an array or list that are looked at; all count as one field, "pas[]".
+    /// Maximum number of recorded elements of an array or list; all are recorded as one field,
+    /// "pas[]".
     static constexpr std::uint32_t elements_recorded = 64;
 
     /// Records one occurrence of \p subject with the fields of \p layout.
-    /// \param bytes may be shorter than the layout: the fields behind their end are left out
+    /// \param bytes may be shorter than the layout; fields beyond their end are not recorded
     void record(std::string_view subject, const hwtab::Layout& layout,
                 std::span<const std::byte> bytes, const Chooser& choose = {});
 
-    /// Records \p value as one of \p field, which no layout has: a length, an order.
+    /// Records \p value of \p field, which is not part of a layout: a length or an order.
     void note(std::string_view subject, std::string_view field, std::string_view value);
 
     [[nodiscard]] EnvelopeText text() const;

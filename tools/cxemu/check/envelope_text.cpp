@@ -26,7 +26,7 @@ std::string sometimes(const std::string& bit) {
     return bit.ends_with('?') ? bit : bit + "?";
 }
 
-/// A bit that one side always set and the other one never is sometimes set.
+/// A bit that one recording always has set and the other never becomes "sometimes set".
 EnvelopeValues merge_masks(const EnvelopeValues& one, const EnvelopeValues& other) {
     EnvelopeValues merged;
     for (const auto& [mine, theirs] : {std::pair(&one, &other), std::pair(&other, &one)}) {

@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view seed_word = "seed";
 constexpr std::string_view random_device_word = "random-device";
 
-/// A device whose outputs, CQEs and EQEs are random: of a share of its commands the output (with or
-/// without header), length, token or delivery status is wrong; EQEs are random, and some have no
-/// cause. Every command completes: a fuzzer must not wait for timeouts.
+/// A device whose outputs, CQEs and EQEs are random. Some of its commands have a wrong output (with
+/// or without header), length, token or delivery status; EQEs are random, and some have no cause.
+/// Every command completes, because a fuzzer must not wait for timeouts.
 constexpr std::array random_device_rules{
     "command * garbage",
     "command * garbage=all",
@@ -73,7 +73,7 @@ void override_with(std::optional<T>& value, const std::optional<T>& other) {
         value = other;
 }
 
-/// Several rules may inject faults into the same command: they add up.
+/// Several rules may inject faults into the same command, so their faults are merged.
 void merge(CommandFault& fault, const CommandFault& other) {
     fault.hang |= other.hang;
     fault.drop_completion |= other.drop_completion;

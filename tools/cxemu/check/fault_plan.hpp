@@ -2,10 +2,10 @@
 /// \file
 /// Fault plans: faults injected on purpose into the device and its links.
 ///
-/// The plan decides and the caller carries the fault out: the command queue asks for each command,
-/// the queues for each CQE and EQE, the links for each packet. The same lines and the same seed
-/// have the same effect on the same sequence of commands, packets and entries. Each rule has its
-/// own random numbers, so rules don't influence each other.
+/// The plan chooses the faults, and the callers inject them: the command queue asks the plan for
+/// each command, the queues for each CQE and EQE, the links for each packet. The same lines and the
+/// same seed have the same effect on the same sequence of commands, packets and entries. Each rule
+/// has its own random numbers, so rules don't influence each other.
 #pragma once
 
 #include "base/event_loop.hpp"

@@ -23,8 +23,8 @@ using namespace hca;
 
 constexpr std::uint64_t mellanox_oui = 0x02c9;
 constexpr std::uint64_t mellanox_pci_vendor = 0x15b3;
-/// One bit for each. The trace of a ConnectX-4 Lx with firmware 14.12.1220 (see hca/origin.hpp) has
-/// only that of ISSI 1, although 0 is in force until software chooses.
+/// One bit for each ISSI. The trace of a ConnectX-4 Lx with firmware 14.12.1220 (see
+/// hca/origin.hpp) has only the bit of ISSI 1, although ISSI 0 is in effect until software chooses.
 constexpr std::uint64_t supported_issi = 1U << 1U;
 
 CommandResult other_function(CommandContext& context, std::uint64_t function) {
@@ -79,7 +79,8 @@ CommandResult query_adapter(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Every special mkey but resd_lkey depends on a capability; without it its field is zero.
+/// Every special mkey except resd_lkey depends on a capability; without the capability its field is
+/// zero.
 CommandResult query_special_contexts(CommandContext& context) {
     const auto out = context.out<hwtab::query_special_contexts_out>();
     out.set<"resd_lkey">(memory::SpecialKeys::resd_lkey);

@@ -38,8 +38,8 @@ CommandResult check_device_memory(CommandContext& context, Mkc fields) {
     return CommandResult::ok();
 }
 
-/// A list of KSMs may be longer: the kernel's own driver makes one of 2^17 for an implicit ODP MR
-/// on cards whose log_max_klm_list_size is 16.
+/// A list of KSMs may be longer: mlx5_ib creates a list of 2^17 KSMs for an implicit ODP MR on
+/// adapters whose log_max_klm_list_size is 16.
 CommandResult check_mode(CommandContext& context, Mkc fields) {
     switch (access_mode(fields)) {
     case AccessMode::pa:

@@ -33,9 +33,9 @@ CommandResult deallocate(CommandContext& context) {
     return context.destroy<T>(static_cast<std::uint32_t>(in.template get<number>()));
 }
 
-/// A process may close its device before it has destroyed its queues; libmlx5 then frees the UARs
-/// first and the kernel forwards that. So user contexts may free a UAR that queues use: later
-/// doorbells to the page are lost. The kernel (uid 0) may not.
+/// A process may close its device before it destroys its queues. Then libmlx5 frees the UARs first,
+/// and the kernel passes these commands on. So a user context may free a UAR that queues use, and
+/// later doorbells to the page are lost. The kernel (uid 0) may not free such a UAR.
 CommandResult dealloc_uar(CommandContext& context) {
     const auto in = context.in<hwtab::dealloc_uar_in>();
     const auto number = static_cast<std::uint32_t>(in.get<"uar">());
@@ -117,8 +117,8 @@ CommandResult create_umem(CommandContext& context) {
 
 // --- General objects -----------------------------------------------------------------------------
 
-/// Maps an address to a QP for congestion control, which this fabric does not have: the object has
-/// no effect. libmlx5 creates it in mlx5dv_map_ah_to_qp().
+/// Maps an address to a QP for congestion control. The object has no effect, because this fabric
+/// has no congestion control. libmlx5 creates it in mlx5dv_map_ah_to_qp().
 constexpr std::uint64_t address_mapping = 0x3a;
 /// Reserved QPNs. The type is missing in mlx5_ifc.h.
 constexpr std::uint64_t reserved_numbers = 0x2c;

@@ -192,7 +192,7 @@ CommandResult query_vport_state(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Zeros say that the ports are not aggregated. InfiniBand has no aggregation of links.
+/// Zeros mean that the ports are not aggregated. InfiniBand has no link aggregation.
 CommandResult query_lag(CommandContext& /*context*/) {
     return CommandResult::ok();
 }

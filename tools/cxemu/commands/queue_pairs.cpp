@@ -163,7 +163,7 @@ CommandResult find_queues(CommandContext& context, Qpc fields, QueuePairResource
 
 CommandResult find_domains(CommandContext& context, Qpc fields, QueuePairResources& found) {
     const auto service = static_cast<ServiceType>(fields.get<"st">());
-    // A REG_UMR QP registers memory of all PDs and has none itself: drivers leave the field 0.
+    // A REG_UMR QP registers memory of all PDs and has no PD itself, so drivers leave the field 0.
     if (service == ServiceType::reg_umr && fields.get<"pd">() == 0)
         return CommandResult::ok();
     if (const auto result =
@@ -265,7 +265,7 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
         return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
                             "vhca_port_num {} is not between 1 and {}", port,
                             context.hca.settings().ports);
-    // A datagram has no path MTU of its own: iPXE's golan sets none for UD QPs and special ones.
+    // A datagram QP has no path MTU: iPXE's golan sets none for UD QPs and special QPs.
     const auto mtu = fields.get<"mtu">();
     const bool needs_mtu = queues::group_of(queue_pair.service()) != queues::ServiceGroup::datagram;
     if (transition.to == QueuePairState::ready_to_receive &&
@@ -276,8 +276,8 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                        context.hca.capabilities().current<"log_max_msg">());
 }
 
-/// The path of a connection must name a port: all public drivers set it again, although RST2INIT
-/// has set the QP's port already. A DCI has no path of its own.
+/// The path of a connection must name a port, because all public drivers set it again, although
+/// RST2INIT has already set the port of the QP. A DCI has no path.
 CommandResult check_port_of_path(CommandContext& context, const Transition& transition,
                                  const QueuePair& queue_pair, Qpc input) {
     const auto group = queues::group_of(queue_pair.service());

@@ -26,7 +26,7 @@ using queues::SharedReceiveResources;
 using queues::XrcSharedReceiveQueue;
 
 constexpr std::uint32_t log_ds_size = 4;
-/// An entry with a next segment has at least one data segment, too.
+/// An entry with a next segment also has at least one data segment.
 constexpr std::uint32_t smallest_log_stride = 5;
 
 CommandResult check_attributes(CommandContext& context, const SharedReceiveAttributes& attributes,
@@ -108,8 +108,8 @@ CommandResult arm(CommandContext& context, std::uint64_t number, std::uint64_t l
 
 // --- Contexts with a work queue ------------------------------------------------------------------
 
-/// \param is_basic entries have no next segment, and form a ring. Entries of other rings have one:
-///     UCX writes it to the cyclic RMPs that it creates by DEVX.
+/// \param is_basic entries have no next segment, and form a ring. Entries of all other queues have
+///     a next segment: UCX writes it even to the cyclic RMPs that it creates by DEVX.
 template <const hwtab::Layout& layout>
 std::expected<SharedReceiveAttributes, CommandResult>
 attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_basic) {

@@ -47,8 +47,8 @@ void check_reserved(CommandContext& context, const RegisterEntry& entry,
         });
 }
 
-/// Device structures are always big endian. The host's byte order only matters for data in host
-/// order, of which this device has none.
+/// Structures of the device are always big endian. The byte order of the host matters only for data
+/// in host order, which this device does not have.
 CommandResult host_endianness(RegisterAccess& access) {
     std::ranges::copy(access.in.first(access.out.size()), access.out.begin());
     return CommandResult::ok();

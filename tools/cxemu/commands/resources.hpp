@@ -27,7 +27,7 @@ std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContex
     return hca::Reference<T>(**found);
 }
 
-/// The same for an object that the kernel has to share with user contexts: public drivers create
+/// A reference to an object that the kernel must share with user contexts. Public drivers create
 /// EQs and counter sets with uid 0xffff on devices that have user contexts.
 template <hca::NumberedObject T>
 std::expected<hca::Reference<T>, hca::CommandResult> refer_to_shared(hca::CommandContext& context,

@@ -12,8 +12,8 @@ namespace {
 
 using namespace hca;
 
-/// Offsets behind the header. mlx5_ifc.h has the fields of an element, but not those of the input
-/// around it; these are from libmlx5.
+/// Offsets after the header. mlx5_ifc.h has the fields of an element, but not the other fields of
+/// the input; these are from libmlx5.
 struct Input {
     static constexpr std::size_t selection = 0x10; ///< 8 bytes
     static constexpr std::size_t hierarchy = 0x18; ///< 1 byte

@@ -14,11 +14,11 @@ inline constexpr std::uint64_t scheduling_element_type = 0x26;
 
 hca::CommandResult create_scheduling_element(hca::CommandContext& context);
 
-/// Changes the share or the limit of an element; its place in the tree stays.
+/// Changes the share or the limit of an element, but not its position in the tree.
 hca::CommandResult modify_scheduling_element(hca::CommandContext& context);
 
-/// Fails if a node has child nodes. A group may still have QPs, which then compete with all QPs
-/// without a group: user space destroys the group before it modifies the QPs.
+/// Fails if a node has child nodes. A group may still have QPs, because user space destroys the
+/// group before it modifies the QPs. Then they compete with all QPs without a group.
 hca::CommandResult destroy_scheduling_element(hca::CommandContext& context, std::uint32_t number);
 
 } // namespace cxemu::commands

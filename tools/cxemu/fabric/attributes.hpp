@@ -38,8 +38,8 @@ MadStatus p_key_table_attribute(AttributeAccess& access);
 MadStatus sl_to_vl_attribute(AttributeAccess& access);
 MadStatus vl_arbitration_attribute(AttributeAccess& access);
 
-/// The vendor's ExtendedPortInfo about FDR10, which infiniband-diags query from adapters of this
-/// vendor. Read-only: PortInfo enables speeds.
+/// The vendor's ExtendedPortInfo, which reports FDR10 and which infiniband-diags queries from
+/// adapters of this vendor. It is read-only, because PortInfo enables speeds.
 MadStatus extended_port_info_attribute(AttributeAccess& access);
 
 // attributes_switch.cpp

@@ -20,7 +20,7 @@ constexpr std::size_t stride = 8;
 
 using CrcTable = std::array<std::array<std::uint16_t, 256>, stride>;
 
-/// Entry [n][b]: what byte b contributes when n more bytes follow it in the same step.
+/// Entry [n][b]: contribution of byte b if n more bytes follow it in the same step.
 consteval CrcTable make_table() {
     CrcTable table{};
     for (std::uint32_t value = 0; value < 256; ++value) {

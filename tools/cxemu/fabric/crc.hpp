@@ -18,8 +18,8 @@ std::uint16_t variant_crc(std::span<const std::byte> data);
 
 /// ICRC: CRC-32 with all fields masked that may change on the path. It is stored least significant
 /// byte first.
-/// \param data from the first byte of the LRH to the last one before the ICRC; an IBA transport
-/// packet with its complete BTH
+/// \param data from the first byte of the LRH to the last byte before the ICRC, of an IBA transport
+/// packet with a complete BTH
 std::uint32_t invariant_crc(std::span<const std::byte> data);
 
 } // namespace cxemu::fabric

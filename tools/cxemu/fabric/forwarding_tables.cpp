@@ -39,7 +39,7 @@ std::optional<std::uint8_t> ForwardingTables::linear(Lid lid) const {
 
 PortSet ForwardingTables::multicast(Lid lid, std::uint8_t arrival) const {
     const std::size_t index = lid - first_multicast_lid;
-    // A subnet manager that doesn't know the field leaves it zero.
+    // A subnet manager that does not know the field sets it to zero.
     const auto top = info().get<"multicast_fdb_top">();
     const bool known = index < multicast_.size() && (top == 0 || lid <= top);
     PortSet ports = known ? multicast_[index] : PortSet{};

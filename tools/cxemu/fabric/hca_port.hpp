@@ -5,9 +5,9 @@
 ///
 /// Received packets are delivered to the client (the HCA's transport), with these exceptions. The
 /// port's own agent handles requests to QP0 while the client has no QP0. The port's own agent
-/// always handles requests to the performance management agent: Linux's driver doesn't implement
-/// them, so the firmware of real adapters must respond. Responses, traps and SMInfo to a missing
-/// QP0 are dropped.
+/// always handles requests to the performance management agent, because the driver of Linux does
+/// not implement them, so the firmware of real adapters must respond. Responses, traps and SMInfo
+/// to a missing QP0 are dropped.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -117,8 +117,8 @@ public:
     /// Sets the receiver of packets and events; nullptr: none.
     void set_client(PortClient* client) { client_ = client; }
 
-    /// Sends a packet. A packet to the port's own LID is looped back through the event loop, a
-    /// multicast packet isn't. The VL follows from the SL, unless the packet is on VL 15.
+    /// Sends a packet. A packet to the port's own LID is looped back through the event loop; a
+    /// multicast packet is not. The VL follows from the SL, unless the packet is on VL 15.
     /// \return false when the packet is discarded: port state, SL without VL, payload above the
     /// neighbor's MTU, or invalid LIDs (a port without LID can only send management packets)
     bool send(Packet packet);
@@ -190,8 +190,8 @@ public:
     /// Bits of the capability mask that the host may change.
     [[nodiscard]] static std::uint32_t changeable_capabilities();
 
-    /// Enables these widths and speeds, both within the capabilities, and retrains the link. Zero
-    /// leaves the enabled ones.
+    /// Enables these widths and speeds, which must be within the capabilities, and retrains the
+    /// link. Zero does not change the enabled ones.
     void enable_rates(WidthMask widths, SpeedMask speeds);
     /// Enables or disables the link.
     void set_enabled(bool enabled) { port_.set_enabled(enabled); }

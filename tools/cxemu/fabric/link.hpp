@@ -2,9 +2,9 @@
 /// \file
 /// Links: two endpoints connected in memory.
 ///
-/// Sent packets are delivered in order through the event loop, never from within the sender's call.
-/// Training is negotiated the same way: an endpoint that changes its offer calls
-/// Link::renegotiate(), and both endpoints are notified of the outcome later.
+/// The event loop delivers sent packets in order, never from within the call of the sender. It also
+/// negotiates training: an endpoint that changes its offer calls Link::renegotiate(), and both
+/// endpoints are notified of the result later.
 #pragma once
 
 #include "base/event_loop.hpp"

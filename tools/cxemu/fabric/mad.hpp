@@ -74,7 +74,7 @@ enum class SmpReceiver : std::uint8_t {
 };
 SmpReceiver receiver_of(const Mad& smp);
 
-/// Turns a request into its response with \p status; the data is kept.
+/// Turns a request into its response with \p status; the data does not change.
 void make_response(Mad& mad, MadStatus status);
 
 /// A packet with a MAD from QP0 to QP0.

@@ -29,8 +29,8 @@ inline constexpr std::size_t grh_size = 40;      ///< bytes
 inline constexpr std::size_t icrc_size = 4;
 inline constexpr std::size_t vcrc_size = 2;
 
-/// Opcodes of DC, in the range that IBA volume 1, 9.2.1 reserves for manufacturers: those of RC
-/// with these upper bits, and two to connect and to disconnect.
+/// Opcodes of DC, in the range that IBA volume 1, 9.2.1 reserves for manufacturers: the opcodes of
+/// RC with these upper bits, and two opcodes to connect and to disconnect.
 inline constexpr std::uint8_t dynamic_opcodes = 0xc0;
 inline constexpr std::uint8_t dynamic_connect_opcode = dynamic_opcodes | 0x18;
 inline constexpr std::uint8_t dynamic_disconnect_opcode = dynamic_opcodes | 0x19;
@@ -42,10 +42,10 @@ struct KnownCrcs {
 };
 
 /// A complete packet, from the first byte of the LRH to the last byte of the VCRC. Its contents may
-/// be corrupted: only parse() checks that it is well-formed. A packet caches which of its CRCs are
-/// valid until its bytes are accessed for writing, so it isn't checked again at every hop. The CRCs
-/// of a new packet are computed when its bytes are first read; most packets never leave the process
-/// and need none.
+/// be corrupted: only parse() checks that it is well-formed. A packet remembers which of its CRCs
+/// are valid until its bytes are accessed for writing, so they are not checked again at every hop.
+/// The CRCs of a new packet are computed when its bytes are read for the first time, because most
+/// packets never leave the process and need no CRCs.
 class Packet {
 public:
     Packet() = default;
@@ -68,7 +68,7 @@ public:
         return bytes_;
     }
     [[nodiscard]] std::size_t size() const { return bytes_.size(); }
-    /// The bytes for readers that ignore the CRCs: these may be missing.
+    /// The bytes for readers that ignore the CRCs, which may not be computed yet.
     [[nodiscard]] std::span<const std::byte> content() const { return bytes_; }
 
     [[nodiscard]] KnownCrcs known_crcs() const { return known_; }
@@ -151,8 +151,8 @@ struct Aeth {
     bool operator==(const Aeth&) const = default;
 };
 
-/// Extended header of DC requests (DCETH). The layout is cxemu's own; that of the adapters is not
-/// published.
+/// Extended header of DC requests (DCETH). The layout is specific to cxemu; that of real adapters
+/// is not published.
 struct DcEth {
     std::uint64_t access_key = 0;
     std::uint64_t connection = 0; ///< connection number of the initiator, increasing
@@ -162,7 +162,7 @@ struct DcEth {
 };
 
 /// All headers of a packet. The opcode determines the extended headers: build() writes exactly
-/// those (a missing one as zeros) and parse() sets exactly those.
+/// these headers (a missing one as zeros), and parse() sets exactly these.
 struct PacketHeaders {
     Lrh local;
     std::optional<Grh> global = std::nullopt;

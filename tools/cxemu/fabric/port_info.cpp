@@ -158,7 +158,8 @@ PortInfoBytes Port::port_info(std::uint8_t local_port) const {
     info.set<"local_port_num">(local_port);
     info.set<"port_state">(static_cast<std::uint64_t>(state_));
     info.set<"port_physical_state">(static_cast<std::uint64_t>(physical_state()));
-    // A link that is down or absent reports the slowest rate: software expects a valid value.
+    // A link that is down or absent reports the slowest rate, because software expects a valid
+    // value.
     const LinkRate rate = rate_.value_or(LinkRate{});
     info.set<"link_width_active">(port_info_widths(mask_of(rate.width)));
     info.set<"link_speed_active">(active_speed(rate.speed));

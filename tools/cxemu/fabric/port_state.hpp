@@ -24,8 +24,8 @@ enum class PhysicalState : std::uint8_t {
 std::string_view name_of(PortState state);
 std::string_view name_of(PhysicalState state);
 
-/// Counters of a port since they were cleared. They don't saturate here; the performance management
-/// agent clamps them to the widths of its attributes. Data counts are in bytes.
+/// Counters of a port since they were cleared. They do not saturate; the performance management
+/// agent limits them to the widths of its attributes. Data counts are in bytes.
 struct PortCounters {
     std::uint64_t symbol_errors = 0;
     std::uint64_t link_error_recoveries = 0;

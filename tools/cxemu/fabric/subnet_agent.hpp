@@ -36,8 +36,8 @@ public:
     SubnetAgent(EventLoop& loop, ManagedNode& node, std::function<bool(const Mad&)> send_trap);
 
     /// Handles Get, Set and TrapRepress.
-    /// \return the response, or nothing inside for TrapRepress; its D bit is set for directed
-    /// route, hop pointer and paths are kept
+    /// \return the response, empty inside for TrapRepress. For directed route its D bit is set; hop
+    /// pointer and paths do not change
     std::expected<std::optional<Mad>, MadRefusal> process(const Mad& request,
                                                           const MadOrigin& origin);
 

@@ -74,9 +74,9 @@ std::uint16_t as_full_member(std::uint16_t p_key) {
     return static_cast<std::uint16_t>(p_key | full_member_bit);
 }
 
-/// Whether the P_Key table of a port has the partition of a P_Key, by either membership. The subnet
-/// manager copies the tables of HCAs to the switch ports in front of them, and a limited member
-/// sends exactly its table entry. The receiving HCA checks the membership types.
+/// Returns true if the P_Key table of a port has the partition of a P_Key with any membership. The
+/// subnet manager copies the tables of HCAs to the switch ports in front of them, and a limited
+/// member sends exactly its table entry. The receiving HCA checks the membership types.
 bool has_partition(const Port& port, std::uint16_t p_key) {
     return std::ranges::any_of(port.p_keys(), [=](std::uint16_t own) {
         return p_keys_match(as_full_member(own), as_full_member(p_key));
@@ -325,7 +325,7 @@ void Switch::send_from_port0(Packet packet) {
         forward_unicast(0, std::move(packet), *local);
 }
 
-/// Later, from the event loop, as a packet from a link.
+/// The packet is received later, from the event loop, like a packet from a link.
 void Switch::loop_back(Packet packet) {
     loop_.defer([self = self_, packet = std::move(packet)] {
         Switch* own = *self;

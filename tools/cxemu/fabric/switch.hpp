@@ -41,7 +41,7 @@ class EmbeddedManager {
 public:
     virtual ~EmbeddedManager() = default;
 
-    /// A response, a trap or SMInfo to QP0. \param origin where it came from, for an answer
+    /// A response, a trap or SMInfo to QP0. \param origin its sender, for a response
     virtual void smp_arrived(const Mad& smp, const MadOrigin& origin) = 0;
 
     /// A MAD of subnet administration to QP1. The packet is valid during the call only.
@@ -62,10 +62,10 @@ public:
     [[nodiscard]] ForwardingTables& tables() { return tables_; }
     [[nodiscard]] SubnetAgent& subnet_agent() { return subnet_agent_; }
 
-    /// Puts a subnet manager at port 0, which must outlive the switch or be taken away by nullptr.
-    /// PortInfo announces it (IsSM), and trap 144 reports that.
+    /// Sets the subnet manager at port 0; nullptr removes it. It must outlive the switch or be
+    /// removed before. PortInfo announces it (IsSM), and trap 144 reports the change.
     void set_manager(EmbeddedManager* manager);
-    /// Sends trap 144 to the master: the embedded manager has a higher priority.
+    /// Sends trap 144 to the master, because the embedded manager has a higher priority.
     void report_manager_priority() {
         subnet_agent_.report_local_change(LocalChange::manager_priority);
     }

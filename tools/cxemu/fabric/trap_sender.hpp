@@ -31,8 +31,8 @@ public:
     /// \param interval between repetitions; at least min_interval
     void raise(const Notice& notice, EventLoop::Duration interval);
 
-    /// Handles TrapRepress: stops the trap with this transaction id or, if there is none, the one
-    /// with the same trap number.
+    /// Handles TrapRepress: stops the trap with this transaction id or, if there is none, the trap
+    /// with the same number.
     void repress(const Mad& request);
 
     /// The oldest pending notice, for Get(Notice).

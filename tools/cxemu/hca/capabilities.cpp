@@ -34,7 +34,7 @@ const hwtab::Layout& layout_of(CapabilityPage page) {
     return hwtab::cmd_hca_cap;
 }
 
-/// True when \p value is allowed by \p maximum: each bit of a mask, else the number.
+/// True when \p maximum allows \p value: a mask bit by bit, another field as a number.
 bool within(const hwtab::Field& field, std::uint64_t value, std::uint64_t maximum) {
     const bool is_mask = field.values != nullptr && field.values->is_mask;
     return is_mask ? (value & ~maximum) == 0 : value <= maximum;
@@ -44,13 +44,14 @@ bool is_number(const hwtab::Field& field) {
     return !field.is_reserved() && !field.is_structured() && field.count == 1;
 }
 
-/// In the atomic page only the byte order of requests is writable; software leaves the rest zero.
+/// In the atomic page only the byte order of requests is writable; software sets all other fields
+/// to zero.
 bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
     return page == CapabilityPage::general || page == CapabilityPage::on_demand_paging ||
            field.name == "atomic_req_8B_endianness_mode";
 }
 
-/// Log2 of the size of a table, in which numbers begin with that of the first object.
+/// Log2 of the smallest size of a table that has the number of the first object.
 struct SmallestSize {
     std::string_view field;
     std::uint64_t log;
@@ -64,7 +65,8 @@ constexpr std::array smallest_sizes{
     SmallestSize{"log_max_pd", 1},
 };
 
-/// 0 lets the device choose: iPXE's golan sets it on real cards, and creates QPs then.
+/// 0 lets the device choose the value: iPXE's golan sets 0 on real adapters, and can create QPs
+/// afterwards.
 constexpr std::string_view keeps_at_zero = "log_max_qp";
 
 /// The values of a page that software has set.
@@ -114,8 +116,8 @@ struct UnlistedValue {
     std::uint64_t value;
 };
 
-/// Limits of reserved QPN ranges. The kernel's public interface doesn't list the fields; libmlx5
-/// uses them: log2 of the total, the smallest and the largest range.
+/// Limits of reserved QPN ranges: log2 of the total, the smallest and the largest range. The
+/// kernel's public interface does not list these fields, but libmlx5 uses them.
 constexpr std::array reserved_number_values{
     UnlistedValue{0x8b, 5, ReservedNumberRange::log_total},
     UnlistedValue{0x93, 5, ReservedNumberRange::log_size},
@@ -299,7 +301,7 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
     if (const auto taken = choice.take(layout_of(page), 0); !taken)
         return taken;
     target->current = choice.wanted;
-    // Only the device knows it, whatever was in the block.
+    // Only the device knows this value, so the block does not change it.
     if (maximum<"num_of_uars_per_page">() != 0) // old firmware lacks the field
         hwtab::View<hwtab::cmd_hca_cap>{general_.current}.set<"num_of_uars_per_page">(
             uars_in_host_page());

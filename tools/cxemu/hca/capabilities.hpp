@@ -71,12 +71,12 @@ public:
         return hwtab::ConstView<hwtab::cmd_hca_cap_2>{general_2_.current}.get<path>();
     }
 
-    /// Frequency of the internal timer and of timestamps in CQEs, kHz. Old firmware says it in MHz
-    /// only.
+    /// Frequency of the internal timer and of timestamps in CQEs, kHz. Old firmware reports it in
+    /// MHz only.
     [[nodiscard]] std::uint64_t clock_frequency() const;
 
-    /// Distance of UAR pages in BAR 0, bytes: the host's page size, unless software has chosen 4
-    /// KiB. Doorbells are in the first 4 KiB of each.
+    /// Distance of UAR pages in BAR 0, bytes: the page size of the host, unless software has chosen
+    /// 4 KiB. Doorbells are in the first 4 KiB of each UAR page.
     [[nodiscard]] std::uint64_t uar_size() const;
     /// Number of UAR pages in BAR 0, including those with other contents.
     [[nodiscard]] std::uint64_t uar_pages() const { return uar_end_ / uar_size(); }

@@ -3,8 +3,8 @@
 /// Write-combining processors of a host: 8-byte writes to a BlueFlame register leave them in blocks
 /// of 64 bytes, so a WQE arrives in one write.
 ///
-/// Processors of a virtual machine don't combine: QEMU forwards each write. This class models the
-/// combining between them and the device.
+/// Processors of a virtual machine do not combine writes, because QEMU forwards each write. This
+/// class models the combining between the processors and the device.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -45,7 +45,8 @@ public:
     /// \param sink receives the combined writes
     CombinedWrites(EventLoop& loop, std::function<void(const CombinedWrite&)> sink);
 
-    /// An 8-byte write. Held back data of its page that it doesn't continue is flushed first.
+    /// An 8-byte write. If it does not continue the held back data of its page, that data is
+    /// flushed first.
     /// \return false if it neither starts nor continues a WQE
     bool take(const Place& place, std::span<const std::byte, piece_size> piece);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What a command handler gets and gives. Handlers live in commands/, by subject.
+/// Context and result of a command handler. Handlers are in commands/, by subject.
 ///
 /// ```cpp
 /// CommandResult dealloc_pd(CommandContext& context) {
@@ -67,8 +67,8 @@ struct CommandResult {
     explicit operator bool() const { return status == CommandStatus::ok; }
 };
 
-/// A command that completes later. Other slots continue meanwhile. Dropping it without completion
-/// leaves the slot owned by hardware until reset.
+/// A command that completes later. Other slots continue meanwhile. If it is dropped without
+/// completion, hardware owns the slot until reset.
 class DeferredCommand {
 public:
     virtual ~DeferredCommand() = default;
@@ -82,11 +82,11 @@ public:
 
 struct CommandContext {
     Hca& hca;
-    /// Inline part and mailboxes, contiguous; at least as long as the table's input layout,
-    /// but for SET_HCA_CAP, whose page may end after the first capabilities.
+    /// Inline part and mailboxes, contiguous; at least as long as the input layout in the tables.
+    /// Only the page of SET_HCA_CAP may end after the first capabilities.
     std::span<const std::byte> input;
-    /// Zeroed; at least as long as the table's output layout, and as the requested length. Status
-    /// and syndrome are filled in afterwards.
+    /// Zeroed; at least as long as the output layout in the tables and as the requested length.
+    /// Status and syndrome are filled in afterwards.
     std::span<std::byte> output;
     std::uint16_t uid = 0; ///< user context of the command; 0 or shared_uid: the kernel
     std::uint16_t op_mod = 0;
@@ -128,7 +128,8 @@ struct CommandContext {
     template <NumberedObject T>
     std::expected<T*, CommandResult> find(std::uint32_t number);
 
-    /// Finds an object of which user contexts use the kernel's: the kernel must have shared it.
+    /// Finds an object that user contexts may use although the kernel owns it; then the kernel must
+    /// have shared it.
     template <NumberedObject T>
     std::expected<T*, CommandResult> find_shared(std::uint32_t number);
 

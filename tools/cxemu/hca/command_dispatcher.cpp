@@ -27,7 +27,7 @@ std::uint16_t opcode_of(std::span<const std::byte> header) {
     return static_cast<std::uint16_t>(hwtab::ConstView<shortest_input>{header}.get<"opcode">());
 }
 
-/// True when the structure ends with a list, or with something that may be one.
+/// True when the structure ends with a list, or with a field that may be a list.
 bool has_open_end(const hwtab::Layout& layout) {
     const hwtab::Field& last = layout.fields.back();
     if (last.is_list() || !last.alternatives.empty())
@@ -35,8 +35,8 @@ bool has_open_end(const hwtab::Layout& layout) {
     return last.layout != nullptr && has_open_end(*last.layout);
 }
 
-/// libmlx5 extends the context of INIT2INIT and RTS2RTS beyond the kernel's interface header: a
-/// flag next to the QPN announces the extension, which follows the layout of the table.
+/// libmlx5 extends the context of INIT2INIT and RTS2RTS beyond the kernel's interface header. A
+/// flag next to the QPN announces the extension, which follows the layout in the tables.
 bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
     constexpr std::size_t word_with_number = 0x8;
     constexpr std::byte flag{0x80};
@@ -49,22 +49,22 @@ constexpr std::size_t offset_of(const hwtab::Layout& layout, std::string_view fi
     return hwtab::locate(layout, field).offset / hwtab::bits_per_byte;
 }
 
-/// Inputs that a public driver ends earlier than the table. Each such driver works on real cards.
+/// Inputs that a public driver makes shorter than the layout in the tables. Each such driver works
+/// on real adapters.
 struct ShortInput {
     const hwtab::Command* command;
     std::size_t length;
 };
 
-/// No page has more: the block in the command is larger.
+/// No page has capabilities beyond this end; the block in the command is larger.
 constexpr std::size_t end_of_capabilities =
     offset_of(hwtab::set_hca_cap_in, "capability") + hwtab::cmd_hca_cap.size;
 constexpr std::size_t end_of_context = offset_of(hwtab::rst2init_qp_in, "qpc") + hwtab::qpc.size;
 
 constexpr std::array short_inputs{
-    // rdma-core's own driver over vfio knows no sw_owner_id.
+    // rdma-core's own driver over vfio does not know sw_owner_id.
     ShortInput{&hwtab::cmd_init_hca, offset_of(hwtab::init_hca_in, "sw_owner_id")},
-    // iPXE's golan leaves out what is reserved behind the capabilities, and behind the context of a
-    // QP.
+    // iPXE's golan omits the reserved bytes after the capabilities, and after the context of a QP.
     ShortInput{&hwtab::cmd_set_hca_cap, end_of_capabilities},
     ShortInput{&hwtab::cmd_rst2init_qp, end_of_context},
     ShortInput{&hwtab::cmd_init2rtr_qp, end_of_context},
@@ -77,7 +77,8 @@ std::size_t shortest_length(const CommandEntry& entry) {
     return found == short_inputs.end() ? entry.command->input->size : found->length;
 }
 
-/// The user context of a command; shared_uid: the kernel's, for an object that all may refer to.
+/// The user context of a command; shared_uid: the kernel, for an object that all user contexts may
+/// use.
 std::uint16_t uid_of(std::span<const std::byte> input) {
     return static_cast<std::uint16_t>(
         hwtab::read_bits(input.data(), hwtab::uid_field.offset, hwtab::uid_field.width));

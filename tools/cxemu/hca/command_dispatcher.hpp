@@ -55,8 +55,8 @@ public:
     [[nodiscard]] std::size_t output_size(std::span<const std::byte> header,
                                           std::uint32_t asked) const;
 
-    /// Appends zeros for the end of an input that public drivers leave out, so that checks and
-    /// handlers find whole structures. One that is too short stays as it is.
+    /// Appends zeros for the end of an input that public drivers omit, so that checks and handlers
+    /// find whole structures. An input that is too short does not change.
     void complete_input(std::vector<std::byte>& input) const;
 
     /// Checks and runs the command in context.input.

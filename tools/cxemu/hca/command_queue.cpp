@@ -27,8 +27,8 @@ static_assert(cmd_queue_entry.size == CommandQueue::entry_size);
 
 constexpr std::uint32_t inline_size = 16;
 constexpr std::uint8_t pcie_transport = 7;
-/// The last word of an entry: token, signature, delivery status, ownership. It is written at once,
-/// because ownership must not change before the rest.
+/// The last word of an entry: token, signature, delivery status, ownership. The queue writes it as
+/// a whole, because the ownership must not change before the rest.
 constexpr std::size_t last_word = 0x3c;
 constexpr std::size_t output_length_at =
     hwtab::locate(cmd_queue_entry, "output_length").offset / hwtab::bits_per_byte;
@@ -364,8 +364,8 @@ std::uint32_t CommandQueue::complete_dropped() {
     return count;
 }
 
-/// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes the
-/// rest.
+/// Writes the mailboxes first, then the inline part, then the word with the ownership bit, which
+/// publishes the rest.
 bool CommandQueue::write_output(Execution& execution, DeliveryStatus status) {
     vfio_user::DmaSpace& dma = hca_.firmware_dma();
     const check::CommandFault& fault = execution.fault;
@@ -398,8 +398,7 @@ bool CommandQueue::write_output(Execution& execution, DeliveryStatus status) {
     return dma.store_be<std::uint32_t>(address + last_word, word).has_value();
 }
 
-/// The slot is owned by software again; its completion event is coalesced with those of other
-/// slots.
+/// Software owns the slot again; its completion event is coalesced with those of other slots.
 void CommandQueue::announce(std::uint32_t slot) {
     const auto execution = std::move(executions_[slot]);
     executions_[slot].reset();

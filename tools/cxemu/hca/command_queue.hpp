@@ -44,7 +44,7 @@ public:
     CommandQueue(const CommandQueue&) = delete;
     CommandQueue& operator=(const CommandQueue&) = delete;
 
-    /// Takes over the queue address written by software; outstanding commands are dropped.
+    /// Starts the queue at the address that software has written; outstanding commands are dropped.
     void start(std::uint64_t address);
     /// Drops the address and all outstanding commands; they never complete.
     void stop();

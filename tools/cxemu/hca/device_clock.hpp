@@ -17,7 +17,8 @@ public:
     DeviceClock(const EventLoop& loop, std::uint64_t frequency)
         : loop_(loop), frequency_(frequency) {}
 
-    /// Whole seconds and the rest are converted apart: their product with the frequency has to fit.
+    /// Whole seconds and the rest are converted separately, so that the product with the frequency
+    /// does not overflow.
     [[nodiscard]] std::uint64_t cycles() const {
         const auto now = nanoseconds();
         return now / per_second * frequency_ * per_khz + now % per_second * frequency_ / per_ms;

@@ -31,11 +31,11 @@ enum class DeviceMemoryError : std::uint8_t {
     has_no_address,
 };
 
-/// The end of BAR 0: the MEMIC, followed by one window of the same size per operation. Addresses
-/// are offsets in the BAR.
+/// The MEMIC at the end of BAR 0, followed by one window of the same size for each operation.
+/// Addresses are offsets in the BAR.
 class DeviceMemory {
 public:
-    /// Bytes, as ibv_devinfo has it (devinfo-16.31, devinfo-20.37: see origin.hpp).
+    /// Bytes, as ibv_devinfo shows them (devinfo-16.31, devinfo-20.37: see origin.hpp).
     static constexpr std::uint64_t size = 128ULL * 1024;
     static constexpr std::uint64_t granularity = 64;      ///< granularity of allocations, bytes
     static constexpr std::uint64_t log_max_alignment = 6; ///< log2 of units of 64 bytes
@@ -46,12 +46,12 @@ public:
     /// \param bar_size bytes; \param present whether the device has MEMIC
     DeviceMemory(std::uint64_t bar_size, bool present);
 
-    /// Offset of the MEMIC in a BAR of that size.
+    /// Offset of the MEMIC in a BAR of \p bar_size bytes.
     static constexpr std::uint64_t start_in(std::uint64_t bar_size) { return bar_size - window; }
 
     [[nodiscard]] bool present() const { return !bytes_.empty(); }
     [[nodiscard]] std::uint64_t start() const { return start_; }
-    /// All of it, whether allocated or not; the address is constant.
+    /// The whole MEMIC, whether allocated or not; its address is constant.
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 
     /// Allocates \p length bytes somewhere in [range, range + range_size).

@@ -164,9 +164,9 @@ constexpr std::array paging_since_connectx6{
     settable("transport_page_fault_scheme_cap.dc_odp_caps.atomic", 1, 0, assumed),
 };
 
-/// Page faults by memory, if software enables them. Linux does, because the device supports
-/// prefetch suggestions. DC capabilities are read-only with page faults by request: libmlx5 looks
-/// there only, and Linux doesn't enable them when it has chosen faults by memory.
+/// Memory page faults, if software enables them. Linux enables them, because the device supports
+/// prefetch suggestions. The DC capabilities of the transport scheme are read-only: libmlx5 reads
+/// them only there, and Linux does not enable them after it has chosen the memory scheme.
 constexpr std::array paging_by_memory{
     fixed("transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1, connectx6_20_37),
     settable("transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0, connectx6_20_37),
@@ -197,8 +197,8 @@ constexpr std::array paging_by_memory{
     fixed("memory_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, assumed),
 };
 
-/// What the card of the trace lacks, and what it has less of. Of its other values those stay out
-/// that say something about Ethernet, or about features that are not emulated.
+/// Capabilities that the adapter of the trace lacks, or of which it has less. The list omits its
+/// other values that concern Ethernet or features that are not emulated.
 constexpr std::array general_2016{
     fixed("max_qp_mcg", 48, trace_2016),
     fixed("rts2rts_qp_counters_set_id", 0, trace_2016),
@@ -260,7 +260,7 @@ constexpr std::array since_connectx5{
     fixed("mini_cqe_resp_stride_index", 1, mlx5ctl),
 };
 
-/// ConnectX-6 has what ConnectX-5 has.
+/// ConnectX-6 has all capabilities of ConnectX-5.
 constexpr std::array since_connectx6{
     settable("log_max_qp", 17, 14, connectx5_16_35),
     fixed("uctx_cap", 3, mlx5ctl), // raw_tx, internal_dev_res
@@ -401,7 +401,7 @@ constexpr std::array profiles{
                   .on_demand_paging = paging_by_memory},
 };
 
-/// Values of one page, those of the profile in place of the common ones.
+/// Lists the values of one page; those of the profile replace the common values.
 void list_page(std::string_view page, std::span<const CapabilityValue> common,
                std::span<const CapabilityValue> own, std::vector<ListedValue>& listed) {
     const auto first = static_cast<std::ptrdiff_t>(listed.size());

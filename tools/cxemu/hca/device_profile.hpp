@@ -76,7 +76,7 @@ std::span<const CapabilityValue> common_paging_capabilities();
 /// Which WQEs a QP with drain_sigerr still starts after a signature error.
 enum class SignatureStop : std::uint8_t {
     next,   ///< none
-    fence,  ///< those before the next one that waits for RDMA READs (fence modes 2 and 4)
+    fence,  ///< the WQEs before the next one that waits for RDMA READs (fence modes 2 and 4)
     random, ///< either, chosen for each error
 };
 

@@ -77,7 +77,7 @@ void DoorbellRouter::record(std::string_view name, const hwtab::Layout& layout,
         envelope_->record(fmt::format("doorbell {}", name), layout, data);
 }
 
-/// The BlueFlame registers of a page, and the places in one, count as one each.
+/// All BlueFlame registers of a page are recorded as one, and so are all offsets in a register.
 void DoorbellRouter::record_write(std::uint32_t offset, std::size_t size,
                                   std::uint32_t log_bf_reg_size) const {
     if (envelope_ == nullptr)
@@ -148,7 +148,8 @@ void DoorbellRouter::ring_event_queue(Uar& uar, std::uint32_t offset,
                                    offset == eq_doorbell_arm);
 }
 
-/// An 8-byte doorbell, or one half of it: the first half is kept until the second one arrives.
+/// Rings an 8-byte doorbell. If \p data is only its first half, the half is kept until the second
+/// one arrives.
 void DoorbellRouter::ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data) {
     if (data.size() == pair_size) {
         uar.half = {};

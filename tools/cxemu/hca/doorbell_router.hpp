@@ -62,7 +62,7 @@ public:
 
     DoorbellRouter(Objects& objects, Complaint complain);
 
-    /// Records what is written in \p envelope, which must outlive this; nullptr: nowhere.
+    /// Records the writes in \p envelope, which must outlive this; nullptr: records nothing.
     void record_in(check::Envelope* envelope) { envelope_ = envelope; }
 
     void set_handler(DoorbellHandler* handler) { handler_ = handler; }

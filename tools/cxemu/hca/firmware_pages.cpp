@@ -15,7 +15,7 @@ namespace cxemu::hca {
 
 namespace {
 
-/// Number of pages beyond the demand that are accepted before MANAGE_PAGES fails.
+/// Number of pages beyond the demand that the firmware accepts before MANAGE_PAGES fails.
 constexpr std::uint64_t spare_pages = 65536;
 constexpr std::uint64_t max_per_query = 0x7fff'ffff;
 constexpr std::uint64_t odd_multiplier = 0x9e37'79b9'7f4a'7c15;

@@ -39,7 +39,8 @@ public:
     };
     std::expected<void, Refusal> give(std::span<const std::uint64_t> pages);
 
-    /// MANAGE_PAGES: the host can't give the requested pages; the firmware uses those it has.
+    /// MANAGE_PAGES: the host cannot give the requested pages; the firmware uses the pages that it
+    /// has.
     void cannot_give();
 
     /// MANAGE_PAGES: the host takes at most \p max_count pages back. While the function is

@@ -102,8 +102,8 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
     begin_initializing();
 }
 
-/// Destruction order: objects may refer to parts, parts to those added before them, and all to
-/// this.
+/// Destruction order: objects may refer to parts, a part to parts added before it, and all of them
+/// to this.
 Hca::~Hca() {
     environment_.dma.set_local_memory({});
     command_queue_.stop();
@@ -268,7 +268,7 @@ void Hca::init_segment_write(std::uint64_t offset, std::span<const std::byte> da
         start_command_queue(*request.queue_address);
     if (request.doorbells == 0)
         return;
-    // Doorbells are no fault while software has not noticed a reset.
+    // A doorbell is not a violation while software has not noticed a reset.
     if (!command_queue_.running() && state_ != FunctionState::disabled)
         violation(rules::doorbell_without_queue, "vector {:#x}", request.doorbells);
     command_queue_.ring(request.doorbells);

@@ -150,8 +150,8 @@ void InitSegment::write_word(std::uint64_t offset, std::uint32_t value,
     }
 }
 
-/// The word has two uses: to set the queue address, and to leave the full driver mode. In the
-/// latter case software writes the address back as read.
+/// The word has two uses: to set the queue address, and to leave the full driver mode. To leave the
+/// mode, software writes back the address that it has read.
 void InitSegment::write_queue_address(std::uint32_t value, InitSegmentRequest& request) {
     const auto mode = static_cast<NicInterface>((value & interface_mask) >> interface_shift);
     if (mode != NicInterface::full_driver) {

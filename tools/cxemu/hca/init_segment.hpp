@@ -22,7 +22,7 @@ enum class NicInterface : std::uint8_t {
     software_reset = 7,
 };
 
-/// The requests of a write to the segment.
+/// The requests that a write to the segment contains.
 struct InitSegmentRequest {
     std::optional<std::uint64_t> queue_address; ///< of the command queue; full driver mode
     std::optional<NicInterface> interface;      ///< a mode other than full driver

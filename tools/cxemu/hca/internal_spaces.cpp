@@ -90,7 +90,7 @@ bool InternalSpaces::write(std::uint16_t space, std::uint32_t address, std::uint
     return space == semaphores && take_semaphore(address, value);
 }
 
-/// An owner that comes second is ignored, and finds the first one when it reads.
+/// The semaphore ignores a second owner, which finds the first one when it reads.
 bool InternalSpaces::take_semaphore(std::uint32_t address, std::uint32_t owner) {
     const std::size_t number = address / word_size;
     if (number >= semaphore_count)
@@ -150,7 +150,7 @@ std::uint8_t InternalSpaces::access_register() {
     return command_ok;
 }
 
-/// Runs ACCESS_REGISTER, whose registers are the same.
+/// Runs ACCESS_REGISTER, which has the same registers.
 std::uint8_t InternalSpaces::run_access(std::uint16_t id, bool is_write, std::size_t words) {
     if (hca_.state() < FunctionState::enabled)
         return not_available;

@@ -14,9 +14,10 @@ namespace cxemu::hca {
 class CommandDispatcher;
 class Hca;
 
-/// Addresses and codes are those that iPXE (mlx_icmd.h, mlx_reg_access.h), mstflint (mtcr_icmd_cif)
-/// and mlx5_core (pci_vsc.h) use. An internal command is executed when software sets the busy bit.
-/// The only one is the access to a register; its TLVs are those of mlxsw's emad.h.
+/// Addresses and codes are those of iPXE (mlx_icmd.h, mlx_reg_access.h), mstflint (mtcr_icmd_cif)
+/// and mlx5_core (pci_vsc.h). The device executes an internal command when software sets the busy
+/// bit. The only internal command is the access to a register; its TLVs are those of mlxsw's
+/// emad.h.
 class InternalSpaces {
 public:
     static constexpr std::uint16_t commands = 0x3;   ///< address space of internal commands

@@ -17,8 +17,8 @@ using hwtab::cmd_if_box;
 using Box = std::array<std::byte, cmd_if_box.size>;
 using BoxView = hwtab::ConstView<cmd_if_box>;
 
-/// Alignment of the pointers to the second and further mailboxes; the first one's pointer is in the
-/// entry.
+/// Alignment of the pointers to the second and further mailboxes. The queue entry has the pointer
+/// to the first one.
 constexpr std::uint64_t next_alignment = 1024;
 constexpr std::uint64_t first_alignment = 512;
 /// Start of the part of a mailbox that its control signature covers.
@@ -67,7 +67,7 @@ std::expected<void, DeliveryError> check_box(const MailboxChain& chain, const Bo
             DeliveryError(DeliveryStatus::bad_block_number,
                           fmt::format("{} mailbox {} is numbered {}", direction(chain), number,
                                       view.get<"block_number">())));
-    // Software signs an output mailbox only where the device is to write output: nothing to verify.
+    // The output mailboxes contain no data to verify: the device writes and signs them.
     if (chain.checksums && !chain.output)
         return check_signature(chain, box, number);
     return {};

@@ -115,8 +115,8 @@ enum class TableError : std::uint8_t {
     busy,    ///< other objects refer to it
 };
 
-/// Numbers of a table: first, first + step, ..., first + (capacity - 1) * step. The numbers between
-/// two of them stand for the object of the first one.
+/// Numbers of a table: first, first + step, ..., first + (capacity - 1) * step. A number between
+/// two of these names the object of the lower one.
 struct NumberRange {
     std::uint32_t first = 0;
     std::uint32_t capacity = 0; ///< number of objects
@@ -160,7 +160,7 @@ protected:
         next_ = range.first;
     }
 
-    /// The number that an object with \p number has been created with.
+    /// The number with which the object that \p number names was created.
     [[nodiscard]] std::uint32_t first_number(std::uint32_t number) const {
         return number < range_.first ? number : number - (number - range_.first) % range_.step;
     }
@@ -200,8 +200,9 @@ public:
         return found == objects_.end() ? nullptr : found->second.get();
     }
 
-    /// The object, if a command of user context \p uid may refer to it: its own or the kernel's
-    /// object, or a command of the kernel. \return the object, `unknown` or `foreign`
+    /// The object, if a command of user context \p uid may refer to it. The kernel may refer to all
+    /// objects, a user context to its own and to those of the kernel. \return the object, `unknown`
+    /// or `foreign`
     [[nodiscard]] std::expected<T*, TableError> find(std::uint32_t number,
                                                      std::uint16_t uid) const {
         T* object = find(number);
@@ -213,8 +214,8 @@ public:
         return object;
     }
 
-    /// The object, if user context \p uid owns it: to modify or destroy it. Shared objects are
-    /// owned by the kernel.
+    /// The object, if user context \p uid owns it and may modify or destroy it. The kernel owns
+    /// shared objects.
     [[nodiscard]] std::expected<T*, TableError> find_owned(std::uint32_t number,
                                                            std::uint16_t uid) const {
         T* object = find(number);

@@ -18,8 +18,8 @@ constexpr std::uint32_t bits_of_uid = 15; ///< the last one of 16 bits is shared
 
 /// UAR pages below this one hold the initialization segment and the MSI-X structures.
 constexpr std::uint32_t first_uar = 0x10;
-/// Software keeps all kinds of SRQs in one table, and QPs refer to them without their kind, so
-/// their numbers must not overlap.
+/// Software keeps SRQs of all kinds in one table, and QPs refer to an SRQ without its kind, so the
+/// numbers of the kinds must not overlap.
 constexpr NumberRange receive_pool_numbers{1, (1U << 22U) - 1};
 constexpr NumberRange shared_receive_numbers{1U << 22U, 1U << 22U};
 constexpr NumberRange xrc_shared_receive_numbers{1U << 23U, 1U << 22U};
@@ -38,7 +38,7 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
 }
 
 /// The limit of the function may be lower than that of the device (max_num_eqs; 0: no limit). The
-/// field of the second general page has more bits and precedence.
+/// field of the second general page has more bits and takes precedence.
 NumberRange event_queue_numbers(const Capabilities& capabilities) {
     NumberRange numbers =
         up_to(first_event_queue,
@@ -52,7 +52,7 @@ NumberRange event_queue_numbers(const Capabilities& capabilities) {
     return numbers;
 }
 
-/// A page of the host has UAR pages only of the software that has allocated them: software maps it.
+/// Software maps a whole page of the host, so all UAR pages in it belong to one Uar.
 NumberRange uar_numbers(const Capabilities& capabilities) {
     const std::uint32_t step = capabilities.uars_in_host_page();
     const std::uint32_t first = std::max(first_uar, step);

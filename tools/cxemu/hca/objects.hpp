@@ -23,11 +23,11 @@ namespace cxemu::hca {
 
 class Capabilities;
 
-/// EQs of the card in the trace of 2016 (see hca/origin.hpp) begin here.
+/// First EQN of the adapter in the trace of 2016 (see hca/origin.hpp).
 inline constexpr std::uint32_t first_event_queue = 0x10;
 /// Small mkey indices are reserved: 0, and 0x100 terminates a scatter list.
 inline constexpr std::uint32_t first_memory_key = 0x800;
-/// QPNs 0 and 1 are special on the wire and no object numbers.
+/// QPNs 0 and 1 are special on the wire, so they are no object numbers.
 inline constexpr std::uint32_t first_queue_pair = 0x40;
 
 /// \return the name of a kind in messages: "completion queue"
@@ -164,8 +164,9 @@ private:
     std::uint16_t type_;
 };
 
-/// Range of reserved QPNs without QPs: software announces them to peers of connections that end at
-/// other objects, a DCT for example. All ranges have the same size and are above the QPNs of QPs.
+/// Range of reserved QPNs without QPs. Software announces such a QPN to the peer of a connection
+/// that ends at another object, for example a DCT. All ranges have the same size and are above the
+/// QPNs of QPs.
 class ReservedNumberRange final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::reserved_number_range;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Public sources of what the profiles say about devices.
+/// Public sources of the values in device profiles.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ inline constexpr Origin connectx7_mlxconfig{
     "mlxconfig-601", "ConnectX-7",
     "github.com/k8snetworkplumbingwg/sriov-network-device-plugin/issues/601: mlxconfig query"};
 
-/// All, in the order of their cards.
+/// All origins, in the order of their adapters.
 inline constexpr std::array all{&assumed,
                                 &interface_header,
                                 &library,

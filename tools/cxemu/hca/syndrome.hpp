@@ -2,7 +2,8 @@
 /// \file
 /// Syndromes: the reason of a command failure, more precise than its status.
 ///
-/// The numbers are the device's own; software only prints them. cxemu explains each one in its log.
+/// Each device has its own numbers, which software only prints. cxemu explains its numbers in its
+/// log.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ std::uint32_t complement(std::uint64_t value) {
 
 Guard::Guard(GuardKind kind, std::uint64_t seed) : kind_(kind), state_(seed) {}
 
-/// ISA-L complements seed and result of CRC-32 and CRC-64, but not those of crc32_iscsi() and
+/// ISA-L complements seed and result of CRC-32 and CRC-64, but not of crc32_iscsi() and
 /// crc16_t10dif().
 void Guard::add(std::span<const std::byte> data) {
     const auto* first = reinterpret_cast<const unsigned char*>(data.data());
@@ -57,7 +57,7 @@ void Guard::add(std::span<const std::byte> data) {
     }
 }
 
-/// Bytes count as the high and the low half of 16-bit words in turn.
+/// Each two bytes are the high and the low half of a 16-bit word.
 void Guard::add_words(std::span<const std::byte> data) {
     constexpr unsigned byte_bits = 8;
     for (const std::byte byte : data) {

@@ -59,7 +59,8 @@ public:
         return number() << variant_bits | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
     }
     [[nodiscard]] AccessMode mode() const;
-    /// If set, a page without the right that an access needs is absent: software can fault it in.
+    /// If set, a page without the right that an access needs is absent, so that software can fault
+    /// it in.
     [[nodiscard]] bool entries_have_rights() const { return entries_have_rights_; }
     /// MTTs have permission bits from now on.
     void give_entries_rights() { entries_have_rights_ = true; }
@@ -100,8 +101,8 @@ public:
     /// Drops the progress of transfers.
     void forget_transfers();
 
-    /// A signature error may be reported. After each report software must acknowledge it by a UMR,
-    /// whose expected_sigerr_count (one bit) is the number of errors it has seen.
+    /// A signature error may be reported. Software must acknowledge each report by a UMR whose
+    /// expected_sigerr_count (one bit) is the number of errors that software has seen.
     [[nodiscard]] bool reports_signature_errors() const {
         return context().get<"expected_sigerr_count">() != signature_errors_ % 2;
     }

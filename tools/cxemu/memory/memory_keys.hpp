@@ -95,36 +95,37 @@ public:
     AccessResult<void> scatter(Accessor accessor, std::span<const DataSegment> list,
                                std::uint64_t offset, std::span<const std::byte> data);
 
-    /// Replaces the 8 bytes at \p address by \p change of them (remote atomic). Atomic to the
-    /// host's CPUs.
+    /// Replaces the 8 bytes at \p address with the result of \p change (remote atomic). The
+    /// operation is also atomic for the CPUs of the host.
     /// \param change maps the old to the new value; little endian in memory
     /// \return the value before; bad_translation when \p address isn't a multiple of 8
     AccessResult<std::uint64_t> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                                        const std::function<std::uint64_t(std::uint64_t)>& change);
 
-    /// Has \p change read and replace the \p size bytes at \p address (remote atomic). Atomic to
-    /// other operations of the device only; the host's CPUs may see a partial update.
+    /// Calls \p change to read and replace the \p size bytes at \p address (remote atomic). The
+    /// operation is atomic only with respect to other operations of the device; the CPUs of the
+    /// host may see a partial update.
     /// \param size a power of 2
     /// \return bad_translation when \p address isn't a multiple of the size
     AccessResult<void> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                               std::size_t size,
                               const std::function<void(std::span<std::byte>)>& change);
 
-    /// Invalidates \p key (remote invalidate): it becomes free.
-    /// \return no_right when the key doesn't allow it; foreign_queue_pair for a window that is
-    ///         bound to another QP
+    /// Invalidates \p key (remote invalidate), which becomes free.
+    /// \return no_right when the mkey does not allow it; foreign_queue_pair for a memory window
+    ///         that is bound to another QP
     AccessResult<void> invalidate(Accessor accessor, std::uint32_t key);
 
     /// Looks up \p key. \return unknown_key or stale_key
     [[nodiscard]] AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
-    /// The absent memory of the last access that failed with page_absent: first for the mkey whose
-    /// translation lacks the page, then for each mkey that refers to the previous one, last for the
-    /// mkey of the access.
+    /// The absent memory of the last access that failed with page_absent. The first element is for
+    /// the mkey whose translation lacks the page, the next ones for the mkeys that refer to the
+    /// previous element, and the last one for the mkey of the access.
     [[nodiscard]] const std::vector<AbsentMemory>& absent_memory() const { return absent_; }
 
-    /// Sets the handler of signature errors, called at most once for each UMR of an mkey. The
-    /// access continues after the call: the handler must not complete the WQE.
+    /// Sets the handler of signature errors, which is called at most once for each UMR of an mkey.
+    /// The access continues after the call, so the handler must not complete the WQE.
     void set_signature_error_handler(std::function<void(const SignatureError&)> handler) {
         signature_error_handler_ = std::move(handler);
     }

@@ -104,7 +104,7 @@ enum class FormatFault : std::uint8_t {
 /// "encryption, not supported by the device"
 std::string_view describe(FormatFault fault);
 
-/// \param bytes of the layout bsf, perhaps cut off behind its basic or extended part
+/// \param bytes of the layout bsf, which may end after its basic or extended part
 std::expected<Bsf, FormatFault> decode_bsf(std::span<const std::byte> bytes);
 
 } // namespace cxemu::memory

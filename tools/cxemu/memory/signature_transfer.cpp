@@ -22,7 +22,7 @@ std::uint64_t left_in_block(const std::optional<SignatureDomain>& domain, std::u
                   : std::numeric_limits<std::uint64_t>::max();
 }
 
-/// A block of \p domain ends before raw byte \p raw.
+/// Returns true if a block of \p domain ends before raw byte \p raw.
 bool ends_block(const std::optional<SignatureDomain>& domain, std::uint64_t raw) {
     return domain && raw != 0 && raw % domain->block_size == 0;
 }
@@ -135,8 +135,8 @@ SignatureTransfer::Result SignatureTransfer::send(std::uint64_t position,
     return {};
 }
 
-/// At the end of a memory block before raw byte \p raw: checks its signature in memory and computes
-/// that of the wire.
+/// A memory block ends before raw byte \p raw: checks its signature in memory and computes the
+/// signature of the wire.
 SignatureTransfer::Result SignatureTransfer::finish_sent_blocks(std::uint64_t raw, bool checks) {
     if (ends_block(format_.memory, raw)) {
         const SignatureDomain& domain = *format_.memory;
@@ -193,8 +193,8 @@ SignatureTransfer::Result SignatureTransfer::receive(std::uint64_t position,
     return {};
 }
 
-/// At the end of a memory block before raw byte \p raw: writes its signature. One with bytes copied
-/// from the wire signature waits for that.
+/// A memory block ends before raw byte \p raw: writes its signature. A signature with bytes that
+/// are copied from the wire waits for the wire signature.
 SignatureTransfer::Result SignatureTransfer::finish_received_blocks(std::uint64_t raw,
                                                                     bool writes) {
     if (ends_block(format_.wire, raw)) {

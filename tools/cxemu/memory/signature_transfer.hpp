@@ -40,8 +40,8 @@ struct SignatureFailure {
 };
 
 /// Progress of the transfers of an mkey in one direction. A transfer that continues where the
-/// previous one has ended uses it. Any other one re-reads memory from the start of its block, so a
-/// repeated transfer never depends on it.
+/// previous one has ended uses it. Any other transfer reads memory again from the start of its
+/// block, so a repeated transfer does not depend on this state.
 struct SignatureProgress {
     std::optional<std::uint64_t> position; ///< of the next byte on the wire
     Guard wire;                            ///< of the incomplete blocks

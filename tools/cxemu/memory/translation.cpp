@@ -44,14 +44,15 @@ struct EqualEntries {
     }
 };
 
-/// The first page holds start_addr, at the offset that its low bits say.
+/// The first page contains start_addr; the low bits of start_addr are the offset in the page.
 EqualEntries pages_from(const MemoryKey& key, std::uint64_t address) {
     const std::uint64_t size = 1ULL << key.context().get<"log_page_size">();
     const std::uint64_t start = key.context().get<"start_addr">();
     return {key, (start & (size - 1)) + (address - start)};
 }
 
-/// The first KSM begins at start_addr. UCX shifts atomic keys of 2 GiB an entry by some bytes.
+/// The first KSM begins at start_addr, which need not be aligned: UCX shifts atomic mkeys with
+/// entries of 2 GiB by some bytes.
 EqualEntries fixed_ranges_from(const MemoryKey& key, std::uint64_t address) {
     return {key, address - key.context().get<"start_addr">()};
 }

@@ -215,8 +215,8 @@ Check Execution::find_domain() {
     return {};
 }
 
-/// Reads the translation entries and the BSF behind them: both inline in the WQE, or both by its
-/// data segments.
+/// Reads the translation entries and the BSF that follows them. Both are either inline in the WQE
+/// or in the memory of its data segments.
 Check Execution::fetch_lists() {
     const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octoword;
     const bool shares_field = has_flag<"translation_offset_en">(control_);
@@ -313,7 +313,8 @@ void Execution::apply() {
     key_->forget_transfers();
 }
 
-/// What a key's entries mean, and so which fields make sense, depends on its access mode.
+/// The access mode of an mkey determines the meaning of its entries, and which fields a UMR may
+/// set.
 void Execution::record(check::Envelope& envelope) const {
     const std::string subject = fmt::format(
         "umr {} of {}",

@@ -94,7 +94,7 @@ void ConfigSpace::Layout::header(const FunctionConfig& config) {
     read_only<std::uint16_t>(0x2c, config.subsystem_vendor_id);
     read_only<std::uint16_t>(0x2e, config.subsystem_id);
     read_only<std::uint8_t>(reg::capabilities, reg::express);
-    // The interrupt pin is 0: there is no INTx, and QEMU would try to set it up.
+    // The interrupt pin is 0, because there is no INTx; otherwise QEMU would set it up.
     read_write<std::uint8_t>(0x3c, 0xff); // interrupt line
 }
 
@@ -134,7 +134,7 @@ void ConfigSpace::Layout::msix(const FunctionConfig& config, std::uint8_t next) 
     read_only<std::uint32_t>(at + 8, msix_pending_offset);
 }
 
-/// The registers behind the header are those of the class Gateway.
+/// The class Gateway implements the registers after the header.
 void ConfigSpace::Layout::vendor_specific(std::uint8_t next) {
     constexpr std::size_t at = reg::vendor_specific;
     capability(at, capability_vendor_specific, next);

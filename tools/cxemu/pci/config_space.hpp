@@ -44,7 +44,7 @@ public:
     /// \return true when the guest asked for a function level reset; the bit itself always reads 0
     [[nodiscard]] bool write(std::size_t offset, std::span<const std::byte> data);
 
-    /// Function level and bus resets leave sticky registers (error status and masks) alone.
+    /// Function level and bus resets do not change sticky registers (error status and masks).
     enum class ResetScope : std::uint8_t { keep_sticky, everything };
 
     /// Back to power-on values.

@@ -20,10 +20,10 @@ class DeviceModel {
 public:
     virtual ~DeviceModel() = default;
 
-    /// The guest reads BAR 0. The access is naturally aligned: out.size() is 1, 2, 4 or 8 and
-    /// \p offset a multiple of it; other accesses have been split. The callee fills all of \p out,
-    /// in the byte order of guest memory. Not called for the pages of the MSI-X table and pending
-    /// bits, nor while the guest has memory accesses disabled.
+    /// The guest reads BAR 0. The access is naturally aligned: out.size() is 1, 2, 4 or 8, and \p
+    /// offset is a multiple of it. The caller has split other accesses. The callee fills all of \p
+    /// out, in the byte order of guest memory. Not called for the pages of the MSI-X table and
+    /// pending bits, nor while the guest has memory accesses disabled.
     virtual void bar_read(std::uint64_t offset, std::span<std::byte> out) = 0;
 
     /// The guest writes BAR 0; as above.
@@ -34,14 +34,15 @@ public:
     virtual void reset(ResetCause cause) = 0;
 
     /// The client has changed eventfds or masks of vectors [first, first + count). A signal that
-    /// was raised while a vector was out of service has been delivered by now. The model can signal
+    /// was raised while a vector was out of service is already delivered. The model can signal
     /// again for EQs that are fired and not empty.
     virtual void vectors_changed(std::uint32_t first, std::uint32_t count) = 0;
 
     /// The guest has switched bus mastering on or off (Command register, power state).
     virtual void bus_master_changed(bool /*enabled*/) {}
 
-    /// Maps within [iova, iova + size) are about to be removed: drop cached addresses.
+    /// Maps within [iova, iova + size) are about to be removed, so the model must drop cached
+    /// addresses.
     virtual void dma_unmapping(std::uint64_t /*iova*/, std::uint64_t /*size*/) {}
 
     /// Whether the gateway of the vendor-specific capability reaches address space \p space.

@@ -36,10 +36,11 @@ public:
     vfio_user::InterruptSet& interrupts() override { return interrupts_; }
     /// A function level reset that the guest has not initiated.
     void reset_function() { reset(ResetCause::function_level); }
-    /// Surprise removal: no access completes, and no DMA is done, until insert() or until the
-    /// client disconnects.
+    /// Surprise removal: until insert() or until the client disconnects, no access completes and no
+    /// DMA is done.
     void remove();
-    /// Ends a removal; the device is cold. \return whether it was removed; else nothing changes
+    /// Ends a removal; the device is in the power-on state. \return true if it was removed;
+    /// otherwise nothing changes
     bool insert();
 
     [[nodiscard]] const ConfigSpace& config() const { return config_space_; }

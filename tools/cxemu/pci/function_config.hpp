@@ -21,7 +21,7 @@ struct FunctionConfig {
     std::uint64_t serial_number = 0;               ///< EUI-64; for an HCA its node GUID
 };
 
-/// Where the MSI-X structures lie in BAR 0; each has a 4 KiB page of its own.
+/// Offsets of the MSI-X structures in BAR 0; each structure has its own 4 KiB page.
 inline constexpr std::uint64_t msix_table_offset = 0x2000;
 inline constexpr std::uint64_t msix_pending_offset = 0x3000;
 

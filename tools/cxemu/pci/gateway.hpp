@@ -23,15 +23,16 @@ namespace cxemu::pci {
 /// | 0x10 | address   | (29:0); flag (31), syndrome (30)                              |
 /// | 0x14 | data      | the word                                                      |
 ///
-/// An address written with flag 0 reads a word, and the flag is 1 when the word is in the data
-/// register; one written with flag 1 writes the word of the data register, and the flag is 0 when
-/// that is done.
+/// To read a word, software writes its address with flag 0; the flag becomes 1 when the word is in
+/// the data register. To write a word, software writes its address with flag 1; the flag becomes 0
+/// when the word of the data register is written.
 class Gateway {
 public:
     static constexpr std::size_t size = 0x18; ///< bytes of the capability
 
-    /// An access to the configuration space; only what concerns the gateway's registers counts.
-    /// \param model the address spaces; nullptr: there are none
+    /// Handles the part of an access to the configuration space that concerns the registers of the
+    /// gateway.
+    /// \param model the address spaces; nullptr: none
     void read(std::size_t offset, std::span<std::byte> out);
     void write(std::size_t offset, std::span<const std::byte> data, DeviceModel* model);
 

@@ -54,7 +54,7 @@ public:
 
     /// Surprise removal. \param time until the device returns; zero: until the next client connects
     void remove(EventLoop::Duration time);
-    /// Ends a removal before its time. \return whether the device was removed
+    /// Ends a removal early. \return true if the device was removed
     bool insert();
 
     /// The HCA's statistics, and those of the PCI function and its session.

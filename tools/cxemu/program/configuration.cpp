@@ -146,8 +146,8 @@ void TableReader::take(std::string_view key,
     for (const auto& [name, node] : *values) {
         std::optional<std::uint64_t> value;
         reader.take(name.str(), value);
-        // In front: the last value of a capability takes effect, and options that are set already
-        // come last.
+        // Inserts at the front: the last value of a capability takes effect, so options that are
+        // already set must be last.
         option.emplace(option.begin(), std::string(name.str()), value.value_or(0));
     }
     if (const auto finished = reader.finish(); !finished && !error_)

@@ -68,7 +68,7 @@ json run_health(Adapter& adapter, Arguments arguments) {
     return describe_health(health);
 }
 
-/// All events are posted before the guest runs: more than the EQ has entries overrun it.
+/// All events are posted before the guest runs, so more events than the EQ has entries overrun it.
 json request_pages(hca::FirmwarePages& pages, std::int32_t count, std::int64_t times) {
     for (std::int64_t sent = 0; sent < times; ++sent)
         if (!pages.request(count) && sent == 0)

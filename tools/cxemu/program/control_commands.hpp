@@ -19,7 +19,7 @@
 namespace cxemu::program {
 
 /// A line is `COMMAND [ARGUMENT]...`; with `@hca1` as its last word it applies to that HCA only,
-/// else to all. The reply is {"ok": ...} or {"error": text}.
+/// otherwise to all. The reply is {"ok": ...} or {"error": text}.
 class ControlCommands {
 public:
     using Arguments = std::span<const std::string>;

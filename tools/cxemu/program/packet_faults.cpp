@@ -76,7 +76,7 @@ void corrupt(Packet& packet, std::uint64_t seed) {
     flip_bit(packet, 0, packet.size(), random);
 }
 
-/// Flips a bit behind the LRH and recomputes the checksums, as a faulty sender would.
+/// Flips a bit after the LRH and recomputes the checksums, as a faulty sender would.
 void forge(Packet& packet, std::uint64_t seed) {
     constexpr std::size_t checksums = fabric::icrc_size + fabric::vcrc_size;
     if (!base_transport_at(packet.content()) || packet.size() < local_route_size + checksums)
@@ -98,7 +98,7 @@ PacketFaults::~PacketFaults() {
     set_active(false);
 }
 
-/// Held packets are sent when the plan has no packet rule left.
+/// Sends the held packets when the plan has no packet rule left.
 void PacketFaults::set_active(bool active) {
     for (const auto& link : fabric_.links()) {
         if (active)
@@ -156,7 +156,7 @@ void PacketFaults::hold(const Place& place, Packet packet) {
     held_[place].push_back(std::move(waiting));
 }
 
-/// May run in the timer of a held packet, which must outlive its handler.
+/// This may run in the timer of a held packet, and the timer must outlive its handler.
 void PacketFaults::release(Place place) {
     const auto found = held_.find(place);
     if (found == held_.end())

@@ -7,8 +7,8 @@
 
 namespace cxemu::program {
 
-/// A line for each profile; with \p verbose the values of its capability pages as well, each with
-/// where it comes from, and the sources.
+/// Returns a line for each profile; with \p verbose also the values of its capability pages with
+/// their sources, and a list of the sources.
 std::string profile_list(bool verbose);
 
 } // namespace cxemu::program

@@ -72,7 +72,7 @@ enum class GrhLocation : std::uint8_t {
     completion = hwtab::value<hwtab::cqe_grh_location, "cqe">,
 };
 
-/// A CQE before it is written: everything but the owner bit, which the CQ sets.
+/// A CQE before it is written, without the owner bit, which the CQ sets.
 struct Completion {
     CompletionOpcode opcode = CompletionOpcode::requester;
     CompletionFormat format = CompletionFormat::no_data;

@@ -29,7 +29,7 @@ auto entry_of(const Completion& completion) {
     return entry;
 }
 
-/// \return nothing for other completions than those of requests: this byte says something else
+/// \return nothing for completions that are not of requests, because this byte has another meaning
 /// there
 std::optional<std::uint8_t> wqe_opcode_of(const Completion& completion) {
     if (completion.opcode != CompletionOpcode::requester &&
@@ -103,7 +103,7 @@ bool CompletionQueue::append_corrupted(const Completion& completion, const Entry
     return true; // the caller must not notice that the CQE was dropped
 }
 
-/// Only for this turn of the event loop: a CQE is never delayed until the next message.
+/// The CQE waits only for the end of this turn of the event loop, never for the next message.
 bool CompletionQueue::hold_back(const Completion& completion) {
     const bool compresses = context().get<"cqe_comp_en">() != 0 && context().get<"cc">() == 0;
     if (!compresses)
@@ -213,7 +213,7 @@ std::uint64_t CompletionQueue::offset_of(std::uint32_t position) const {
     return std::uint64_t{slot} * entry_size();
 }
 
-/// In slots of 128 bytes an array is in the half of the CQE.
+/// In a slot of 128 bytes, an array is in the same half as a CQE.
 bool CompletionQueue::write_arrays(const CompressedRun& run) {
     const auto title = static_cast<std::uint32_t>(context().get<"producer_counter">());
     for (std::size_t i = 0; i < run.arrays(); ++i) {
@@ -258,8 +258,8 @@ void CompletionQueue::stop(std::uint8_t status, std::uint8_t syndrome) {
 
 // --- Events --------------------------------------------------------------------------------------
 
-/// Whether there are unconsumed CQEs that no event has reported. Older ones don't need an event:
-/// software polls after it has armed.
+/// Returns true if there are unconsumed CQEs that were written after the last event. Older CQEs
+/// need no event, because software polls after an event.
 bool CompletionQueue::has_unreported(std::uint32_t consumer_index, bool solicited_only) const {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     const std::uint32_t unseen = (producer - consumer_index) & counter_mask;

@@ -53,10 +53,10 @@ struct CompletionQueueResources {
 };
 
 /// One event is posted for each arming. Software numbers the armings (arm_sn, 2 bits) and
-/// increments the number after the event, so arming with the number of an event that software has
-/// not consumed yet has no effect. If there are CQEs beyond the given consumer index that were
-/// written after the last event, arming posts the next event at once; arming for solicited CQEs
-/// only if one of them is solicited or an error.
+/// increments the number after an event. So an arming has no effect if it has the number of an
+/// event that software has not consumed yet. If CQEs beyond the given consumer index were written
+/// after the last event, arming posts the next event at once. An arming for solicited CQEs does so
+/// only if one of these CQEs is solicited or an error.
 class CompletionQueue final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::completion_queue;
@@ -79,8 +79,8 @@ public:
     /// Doorbell: first word of the UAR write.
     void arm(std::uint32_t command);
 
-    /// MODIFY_CQ: copies moderation, overrun and EQ from \p context, as selected by \p fields
-    /// (values of hwtab::cq_modify_field_select).
+    /// MODIFY_CQ: copies those of moderation, overrun and EQ that \p fields selects (values of
+    /// hwtab::cq_modify_field_select) from \p context.
     void modify(hwtab::ConstView<hwtab::cqc> context, std::uint32_t fields,
                 hca::Reference<EventQueue> events);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// CQE compression: a run of similar CQEs is one title CQE and, in the slots behind it, arrays of
-/// mini CQEs of 8 bytes.
+/// CQE compression: a run of similar CQEs is written as one title CQE, followed by arrays of mini
+/// CQEs of 8 bytes in the next slots.
 #pragma once
 
 #include "queues/completion.hpp"
@@ -21,10 +21,11 @@ enum class MiniFormat : std::uint8_t {
     checksum_and_stride = hwtab::value<hwtab::mini_cqe_format, "csum_stridx">,
 };
 
-/// Completions with a common title. The title is the first of them with their number in byte_cnt;
-/// its own byte_cnt is in its mini CQE. Mini CQEs of sends have wqe_counter and opcode; the
-/// wqe_counter of receives increments from that of the title. A run occupies as many slots as
-/// uncompressed CQEs, but the device writes only those of the title and of the arrays.
+/// Completions with a common title. The title is the first completion, but its byte_cnt field
+/// contains the number of completions; the byte_cnt of the completion is in its mini CQE. Mini CQEs
+/// of sends have wqe_counter and opcode; the wqe_counter of receives counts up from that of the
+/// title. A run occupies as many slots as uncompressed CQEs, but the device writes only those of
+/// the title and of the arrays.
 class CompressedRun {
 public:
     static constexpr std::size_t longest = 64; ///< capability cqe_compression_max_num
@@ -57,8 +58,8 @@ public:
         return (size() + minis_in_array - 1) / minis_in_array;
     }
     [[nodiscard]] Array array(std::size_t index) const;
-    /// Slot of an array, relative to the title. The first one is in slot 1, each other in the slot
-    /// of the first CQE it describes.
+    /// Slot of an array, relative to the title. The first array is in slot 1; every other array is
+    /// in the slot of the first CQE that it describes.
     static constexpr std::uint32_t slot_of_array(std::size_t index) {
         return index == 0 ? 1 : static_cast<std::uint32_t>(index * minis_in_array);
     }

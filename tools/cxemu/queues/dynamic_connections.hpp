@@ -3,7 +3,7 @@
 /// Additions to QPs for dynamically connected transport: DCIs have streams, DCTs have an access key
 /// and their own context.
 ///
-/// A DCT is implemented as a receive-only QP, so both share one number space.
+/// cxemu implements a DCT as a receive-only QP, because DCTs and QPs share one number space.
 #pragma once
 
 #include "hwtab/view.hpp"

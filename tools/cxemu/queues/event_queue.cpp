@@ -107,7 +107,7 @@ bool EventQueue::append_as_it_is(Entry entry) {
     return true;
 }
 
-/// If doorbells of an EQ with a forged EQN arrive, software knows its number nevertheless.
+/// If doorbells of this EQ arrive although its EQN was forged, software knows the real number.
 void EventQueue::report_overrun() {
     const bool unknown = eqn_forged_ && !consumed_;
     hca_.violation(unknown ? rules::event_queue_named_falsely : rules::event_queue_overrun,

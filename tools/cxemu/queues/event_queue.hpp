@@ -32,10 +32,10 @@ enum class EventQueueState : std::uint8_t {
 /// Event mask of an EQ: bit n is type n.
 using EventMask = std::bitset<256>;
 
-/// An armed EQ raises one interrupt for the next EQE and is fired then. Arming with EQEs beyond the
-/// consumer index raises the interrupt at once.
+/// An armed EQ raises one interrupt for the next EQE; afterwards it is fired. If there are EQEs
+/// beyond the consumer index, arming raises the interrupt at once.
 ///
-/// An EQ that would overrun, or whose memory can't be written, stops for good and reports the
+/// An EQ that would overrun, or whose memory cannot be written, stops until reset and reports the
 /// failure in the health buffer.
 class EventQueue final : public hca::Object {
 public:
@@ -60,9 +60,8 @@ public:
     /// The interrupt vector has changed: raises an interrupt that may have been lost.
     void vector_changed();
 
-    /// A fault plan has forged the EQN in the CREATE_EQ output, so doorbells reach another EQ. The
-    /// checker does not count overruns and wrong doorbells caused by that as violations of the
-    /// driver.
+    /// A fault plan has forged the EQN in the output of CREATE_EQ, so doorbells reach another EQ.
+    /// The resulting overruns and wrong doorbells are not violations of the driver.
     void set_eqn_forged() { eqn_forged_ = true; }
     [[nodiscard]] bool eqn_forged() const { return eqn_forged_; }
 

@@ -61,8 +61,8 @@ std::uint64_t count_pages(const memory::AbsentMemory& absent) {
     return std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, max_pages);
 }
 
-/// Prefetch hint: as many pages again behind the absent ones, within the mkey. Software may ignore
-/// it.
+/// Prefetch hint: the same number of pages after the absent ones, within the mkey. Software may
+/// ignore it.
 std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::AbsentMemory& absent) {
     constexpr std::uint64_t max_pages = 0xffff;
     const std::uint64_t pages = count_pages(absent);
@@ -73,8 +73,8 @@ std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::Absent
                : std::uint16_t{0};
 }
 
-/// Memory page fault EQE, which mlx5_ifc.h doesn't have; the layout is from drivers. Lengths are in
-/// pages of 4 KiB from the page of the address on.
+/// EQE of a memory page fault. mlx5_ifc.h does not have its layout, which is taken from drivers.
+/// Lengths are in pages of 4 KiB, beginning with the page of the address.
 void fill_memory_form(hca::EventData& data, const memory::AbsentMemory& absent,
                       std::uint16_t suggested, std::uint32_t token) {
     constexpr std::byte last_of_fault{0x80};

@@ -9,10 +9,10 @@
 /// ```
 ///
 /// A memory page fault names the mkey whose translation lacks the page. If that is the child mkey
-/// of an implicit ODP MR, software may have destroyed it already while the parent still refers to
+/// of an implicit ODP MR, software may already have destroyed it while the parent still refers to
 /// it, and resumes with an error. Such an error is not final: the fault is raised again for the
-/// mkey that refers to the previous one, which software can update. An error for the mkey of the
-/// access itself is final.
+/// mkey that refers to the child, which software can update. An error for the mkey of the access
+/// itself is final.
 #pragma once
 
 #include "hca/events.hpp"
@@ -39,7 +39,7 @@ enum class FaultPlace : std::uint8_t {
 };
 
 /// WQE page faults name the WQE, RDMA page faults name the range of the peer's operation. Memory
-/// page faults name what memory::MemoryKeys found absent.
+/// page faults name the memory that memory::MemoryKeys has found absent.
 struct PageFault {
     FaultPlace place = FaultPlace::send_or_write;
     std::uint32_t committed = 0; ///< bytes of the message that are done
@@ -77,8 +77,8 @@ public:
     std::expected<void, ResumeFault> resume(std::uint64_t token,
                                             std::optional<std::uint32_t> work_queue, bool resolved);
 
-    /// The QP is being destroyed. A QP that was reset keeps its faults: software resumes them in
-    /// any case.
+    /// The QP is being destroyed. A QP that is reset keeps its faults, because software resumes
+    /// them in any case.
     void forget(const QueuePair& queue_pair);
     void clear() { waiting_.clear(); }
 

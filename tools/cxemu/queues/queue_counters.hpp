@@ -44,9 +44,9 @@ struct QueueCounts {
     std::uint32_t req_cqe_flush_error = 0;
 };
 
-/// The set with the counter_set_id of a QP; 0 is no set. A set may be deallocated while QPs use it,
-/// because Linux releases the set of a QP before the QP. These QPs keep the old counters alive,
-/// which no command reads any more, even if the number is reused.
+/// The set with the counter_set_id of a QP; 0 is no set. Software may deallocate a set that QPs
+/// use, because Linux releases the set of a QP before the QP. These QPs keep the old counters,
+/// which no command can read, even if the number is reused.
 class QueueCounterSet final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::queue_counter_set;

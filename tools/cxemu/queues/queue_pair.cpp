@@ -81,7 +81,7 @@ void attach_tag(Completion& completion, const TagResult& tag) {
     std::ranges::copy(tag.header, completion.entry.begin());
 }
 
-/// iPXE's golan leaves log_msg_max 0 in QPs for datagrams, which the MTU limits anyway.
+/// iPXE's golan sets no log_msg_max in datagram QPs, whose messages the MTU limits anyway.
 std::uint32_t log_max_message(const QueuePair& queue_pair, const hca::Capabilities& capabilities) {
     const auto log = queue_pair.context().get<"log_msg_max">();
     const bool is_limited = log != 0 || group_of(queue_pair.service()) != ServiceGroup::datagram;
@@ -556,8 +556,8 @@ Completion signature_completion(const memory::SignatureError& error, std::uint32
 
 } // namespace
 
-/// Called during a transfer, which must not see a changed QP state. So the SQ is drained later, and
-/// a failure to write the CQE is left to the next CQE.
+/// Called during a transfer, which must not see another QP state. So the SQ is drained later, and a
+/// failure to write this CQE is handled at the next CQE.
 void QueuePair::report_signature_error(const memory::SignatureError& error) {
     const bool responds = error.accessor.responds || memory::is_remote(error.right);
     CompletionQueue* queue = responds ? receive_completions() : send_completions();
@@ -576,7 +576,7 @@ void QueuePair::report_signature_error(const memory::SignatureError& error) {
         must_drain_ = true;
 }
 
-/// The transfer is the last WQE started before its error, or an earlier one.
+/// The transfer with the error is the last WQE that was started, or an earlier one.
 void QueuePair::post_signature_errors() {
     std::erase_if(signature_errors_, [this](const LateCompletion& late) {
         if (send_queue_.is_outstanding(late.index))
@@ -586,8 +586,8 @@ void QueuePair::post_signature_errors() {
     });
 }
 
-/// Outstanding WQEs were started before the signature was checked, so they complete; further WQEs
-/// are started only up to the next fence, if at all.
+/// Outstanding WQEs complete, because they were started before the signature was checked. Further
+/// WQEs are started only up to the next fence, or not at all.
 void QueuePair::drain_after_signature_error() {
     if (!std::exchange(must_drain_, false) || until_fence_)
         return;
@@ -604,7 +604,7 @@ bool QueuePair::may_start_after_error(const SendWqe& request) const {
            request.fence != Fence::local_reads_and_atomics;
 }
 
-/// Software cancels the WQEs of a QP that signature errors stop, and may do so only then.
+/// Software may cancel WQEs only of a QP that signature errors stop.
 void QueuePair::check_changes(bool may_cancel) {
     if (context().get<"drain_sigerr">() == 0 || !send_queue_.exists())
         return;

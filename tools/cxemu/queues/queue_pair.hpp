@@ -97,8 +97,8 @@ public:
     /// \return empty when nothing is posted, the state isn't RTS, or a fence holds
     std::optional<SendWqe> next_send();
 
-    /// Puts back a WQE that can't be started yet: next_send() returns it again.
-    /// \pre it was the last one that next_send() returned
+    /// Puts back a WQE that cannot be started yet, so that next_send() returns it again.
+    /// \pre next_send() has returned this WQE last
     void return_send(const SendWqe& request);
 
     /// The WQE has succeeded. Its CQE, if signaled, is written in WQE order.
@@ -107,9 +107,9 @@ public:
     void complete_send(const SendWqe& request, std::uint32_t byte_count = 0,
                        std::span<const std::byte> data = {});
 
-    /// The WQE has failed: error CQE; the QP enters ERR (SQER for datagrams and UC), all other WQEs
-    /// are flushed. WQEs before this one must have completed. On a DCI with streams only the stream
-    /// enters the error state, up to the limit of errored streams.
+    /// The WQE has failed: posts an error CQE, moves the QP to ERR (SQER for datagrams and UC), and
+    /// flushes all other WQEs. WQEs before this one must have completed. On a DCI with streams only
+    /// the stream enters the error state, up to the limit of errored streams.
     void fail_send(const SendWqe& request, CompletionError error, std::uint8_t vendor = 0);
 
     /// Flushes a WQE of an errored stream.
@@ -164,10 +164,10 @@ public:
     /// The data of a matched message will not arrive: posts a CQE with TagReport::canceled.
     void cancel_tag(const RecvWqe& request, std::uint16_t index);
 
-    /// The message could not be received: error CQE, the QP enters ERR.
+    /// The message could not be received: posts an error CQE, and moves the QP to ERR.
     void fail_receive(const RecvWqe& request, CompletionError error, std::uint8_t vendor = 0);
 
-    /// The same, but the QP continues: a DCT has lost one of its connections.
+    /// A DCT has lost one of its connections: posts an error CQE, but the QP continues.
     void report_failed_receive(const RecvWqe& request, CompletionError error,
                                std::uint8_t vendor = 0);
 

@@ -185,7 +185,7 @@ void SendQueue::record(vfio_user::DmaSpace& dma) {
     recorded_to_ = posted_;
 }
 
-/// Of a NOP only the opcode and its modifier may differ from the WQE that it replaces.
+/// A NOP may differ from the WQE that it replaces only in opcode and opmod.
 bool SendQueue::is_same(std::uint16_t index, const CtrlSegment& head, bool may_cancel,
                         vfio_user::DmaSpace& dma) const {
     constexpr std::size_t modifier_at = 0;

@@ -55,12 +55,13 @@ public:
     /// Drops the WQEs of BlueFlame writes: software may have changed them in the ring in SQD.
     void drop_pushed() { pushed_.clear(); }
 
-    /// Copies the WQEBBs posted since the last call, for changed(). Each is read once here and once
-    /// before it starts, however many wait: a strict device must not be slower the more is posted.
+    /// Copies the WQEBBs that were posted after the last call, for changed(). Each WQEBB is read
+    /// once here and once before it starts, so the cost does not depend on the number of waiting
+    /// WQEs.
     void record(vfio_user::DmaSpace& dma);
     /// Compares the waiting WQEs that record() has copied with the ring, and copies them again.
-    /// \param may_cancel a WQE may have become a NOP of the same length
-    /// \return index of the first one that software must not have changed
+    /// \param may_cancel software may replace a WQE with a NOP of the same length
+    /// \return index of the first WQE that software has changed without permission
     std::optional<std::uint16_t> changed(vfio_user::DmaSpace& dma, bool may_cancel);
     /// Compares the WQE at next() alone. \return true if software has changed it
     [[nodiscard]] bool next_changed(vfio_user::DmaSpace& dma) const;
@@ -136,7 +137,7 @@ private:
     std::deque<Outstanding> outstanding_; ///< in ring order
     /// WQEs from BlueFlame writes that are not fetched, by index.
     std::map<std::uint16_t, std::vector<std::byte>> pushed_;
-    /// WQEBBs as they were posted, by their place in the ring; none where the ring was unreadable.
+    /// WQEBBs as they were posted, by position in the ring; none if the ring was unreadable.
     std::vector<std::optional<Block>> recorded_;
     std::uint16_t recorded_to_ = 0; ///< those from next_ to here are recorded
 };

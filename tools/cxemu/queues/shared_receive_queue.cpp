@@ -81,7 +81,8 @@ std::expected<RecvWqe, ReceiveFault> SharedReceiveQueue::take() {
     return request;
 }
 
-/// The next slot of \p slot in the chain. While more WQEs are posted it must be another slot.
+/// Returns the slot that follows \p slot in the chain. It must be another slot if more WQEs are
+/// posted.
 std::expected<std::uint16_t, ReceiveFault>
 SharedReceiveQueue::next_slot(std::span<const std::byte> entry, std::uint16_t slot) {
     const hwtab::ConstView<hwtab::wqe_srq_next_seg> link{entry};

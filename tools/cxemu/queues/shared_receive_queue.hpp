@@ -46,9 +46,9 @@ struct SharedReceiveResources {
     hca::Reference<hca::UserMemory> record_memory; ///< empty unless the doorbell record is in one
 };
 
-/// WQEs of a linked list are followed by next_wqe_index, which software rewrites as it frees slots.
-/// An SRQ with an invalid chain or counter enters the error state and posts a catastrophic error
-/// event.
+/// The device follows a linked list of WQEs by next_wqe_index, which software rewrites when it
+/// frees slots. An SRQ with an invalid chain or counter enters the error state and posts a
+/// catastrophic error event.
 class SharedReceiveQueue : public hca::Object {
 public:
     SharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
@@ -57,8 +57,8 @@ public:
     /// Takes the next WQE; reads the doorbell record.
     std::expected<RecvWqe, ReceiveFault> take();
 
-    /// Arms one limit event: posted when fewer than \p limit WQEs are left, at once if that is so
-    /// already.
+    /// Arms one limit event, which is posted when fewer than \p limit WQEs are left, possibly at
+    /// once.
     void arm(std::uint16_t limit);
 
     /// Number of posted WQEs that are not taken; reads the doorbell record.

@@ -26,12 +26,12 @@ enum class TagFault : std::uint8_t {
     in_use,      ///< the next entry has a tag already
 };
 
-/// A message consumes the oldest matching tag. A message without match is unexpected: software
-/// keeps it, and searches the unexpected ones before it appends a tag.
+/// A message consumes the oldest matching tag. A message without a matching tag is unexpected.
+/// Software keeps unexpected messages, and searches them before it appends a tag.
 ///
-/// Both sides count unexpected messages. While software has handled fewer than have arrived, a new
-/// tag may match one of those, so it isn't matched before the counts agree. Earlier tags are,
-/// because these messages did not match them.
+/// Device and software both count unexpected messages. While software has handled fewer than the
+/// device has received, one of the others may match a new tag, so the device does not use the new
+/// tag before the counts agree. It uses earlier tags, because they did not match these messages.
 class TagList {
 public:
     static constexpr std::uint32_t largest_log_entries = 15;
@@ -49,13 +49,14 @@ public:
     /// Software has handled \p count unexpected messages, modulo 2^16.
     void synchronize(std::uint16_t count);
     void count_unexpected() { ++arrived_; }
-    /// Uncounts an unexpected message that will not be completed: software doesn't see it.
+    /// Removes an unexpected message from the count, because it will not be completed and software
+    /// does not see it.
     void forget_unexpected() { --arrived_; }
 
     /// Removes and returns the oldest entry that matches \p tag.
     std::optional<TagEntry> match(std::uint64_t tag);
 
-    /// Puts back an entry from match(): its message will not arrive.
+    /// Puts back an entry from match() whose message will not arrive.
     void restore(TagEntry entry);
 
     /// Index of the next entry.

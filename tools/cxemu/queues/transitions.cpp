@@ -62,7 +62,7 @@ constexpr std::array rst2init_fields{
     field<"drain_sigerr">(),
 };
 
-/// The whole path but its port and P_Key, which RST2INIT sets.
+/// The whole path except its port and P_Key, which RST2INIT sets.
 constexpr std::array init2rtr_fields{
     field<"mtu">(),
     field<"log_msg_max">(),

@@ -11,9 +11,9 @@ namespace cxemu::queues {
 
 class QueuePair;
 
-/// Registered with WorkQueues::set_transport(). Called for QPs of all services but REG_UMR. Calls
-/// are made from the event loop, never from within a call to a QueuePair, except state_changed(),
-/// which QueuePair::fail_send(), fail_receive() and enter_error() call.
+/// Registered with WorkQueues::set_transport(). It is called for QPs of all services except
+/// REG_UMR. Calls come from the event loop, not from within a call to a QueuePair. Only
+/// QueuePair::fail_send(), fail_receive() and enter_error() call state_changed() directly.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -22,8 +22,8 @@ public:
     /// doorbells, after transitions to RTS, and when a fence no longer holds.
     virtual void sends_posted(QueuePair& queue_pair) = 0;
 
-    /// The QP has entered queue_pair.state(). In ERR, RST and SQER all outstanding WQEs must be
-    /// dropped before this returns: the QP flushes them.
+    /// The QP has entered queue_pair.state(). In ERR, RST and SQER the transport must drop all
+    /// outstanding WQEs before this returns, because the QP flushes them.
     virtual void state_changed(QueuePair& queue_pair, QueuePairState from) = 0;
 
     /// A modification without a change of the state (RTS2RTS, INIT2INIT).

@@ -13,7 +13,7 @@ namespace cxemu::queues {
 
 namespace {
 
-/// The WQEBB behind the WQE whose control segment begins with \p control.
+/// The index of the WQEBB after the WQE whose control segment begins with \p control.
 std::uint16_t end_of_entry(std::span<const std::byte, 8> control) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> segment{};
     std::ranges::copy(control, segment.begin());

@@ -34,7 +34,7 @@ public:
 
     [[nodiscard]] std::span<const std::byte> rest() const { return rest_; }
 
-    /// \param size bytes that the segment takes; beyond the end of the WQE: as many as there are
+    /// \param size bytes of the segment; the segment ends at the end of the WQE at the latest
     void take(std::string_view name, const hwtab::Layout& layout, std::size_t size) {
         const auto bytes = rest_.first(std::min(size, rest_.size()));
         envelope_.record(fmt::format("{} {}", subject_, name), layout, bytes);
@@ -69,7 +69,7 @@ public:
     void finish() const { envelope_.note(subject_, "segments", segments_); }
 
 private:
-    /// Several of a kind in a row are one, with a plus sign.
+    /// Consecutive segments of one kind are recorded as one, with a plus sign.
     void list(std::string_view name) {
         if (name != last_)
             segments_ += fmt::format("{}{}", segments_.empty() ? "" : " ", name);
@@ -95,7 +95,7 @@ void take_address(Recording& recording) {
         recording.take("base_av", hwtab::base_av);
 }
 
-/// Masked operands have a layout where they are of 8 bytes.
+/// The tables have a layout only for masked operands of 8 bytes.
 void take_masked(Recording& recording, SendOpcode opcode, std::uint64_t variant) {
     if (variant != hwtab::value<hwtab::masked_atomic_opmod, "bytes_8">)
         recording.skip("operands", masked_operands_length(opcode, masked_operand_size(variant)));

@@ -12,8 +12,9 @@
 
 namespace cxemu::queues {
 
-/// Records a send WQE: each segment is a subject of its own, "send SERVICE OPCODE SEGMENT". The
-/// segments of a UMR are recorded when it is executed, where the kind of the key is known.
+/// Records a send WQE. Each segment is a separate subject, "send SERVICE OPCODE SEGMENT". The
+/// segments of a UMR are recorded when it is executed, because only then the kind of the mkey is
+/// known.
 /// \param entry a WQE that decode() has accepted
 void record_send(check::Envelope& envelope, ServiceType service, std::span<const std::byte> entry);
 

@@ -27,7 +27,8 @@ constexpr std::uint64_t multicast_supported = 1U << 9U;
 constexpr std::uint64_t capability_match_supported = 1U << 13U;
 constexpr std::uint64_t send_only_full_member_supported = 1U << 12U; ///< of CapabilityMask2
 
-/// The method of the response: that of the request with bit 7; Set has the one of Get.
+/// The method of the response: the method of the request with bit 7 set. The response to Set has
+/// the method of that to Get.
 std::uint8_t response_to(MadMethod method) {
     const MadMethod responded = method == MadMethod::set ? MadMethod::get : method;
     return static_cast<std::uint8_t>(static_cast<std::uint8_t>(responded) | response_bit);
@@ -120,7 +121,8 @@ SaRequest Administration::request_of(const fabric::ParsedPacket& packet, const M
             .trusted = view.get<"sm_key">() == settings_.sm_key};
 }
 
-/// A request that changes the groups is answered when the switches forward accordingly.
+/// The response to a request that changes the groups is sent after the switches forward
+/// accordingly.
 void Administration::take_request(const fabric::ParsedPacket& packet, const Mad& mad) {
     ++requests_;
     SaReply reply = work(packet, mad);
@@ -167,7 +169,7 @@ SaReply Administration::work(const fabric::ParsedPacket& packet, const Mad& mad)
 
 void Administration::respond(const fabric::PacketHeaders& packet, const Mad& request,
                              SaReply reply) {
-    // Behind the header of all MADs only the ComponentMask is the request's.
+    // After the common header, only the ComponentMask is copied from the request.
     Mad response{};
     std::ranges::copy(std::span(request).first(hwtab::mad_header.size), response.begin());
     const SaMad view(response);
@@ -281,7 +283,7 @@ void Administration::report(std::span<const std::byte> notice, Lid source) {
     subscriptions_.report(notice, {settings_.gid_prefix, port}, source, port);
 }
 
-/// A notice of the administration itself about a port or a multicast group.
+/// A notice that the administration itself sends about a port or a multicast group.
 void Administration::report_gid(std::uint64_t trap, const fabric::Gid& gid) {
     std::array<std::byte, hwtab::notice.size> notice{};
     const hwtab::View<hwtab::notice_trap_64_67> view(notice);

@@ -40,7 +40,7 @@ public:
     Administration(EventLoop& loop, const ManagerSettings& settings, const Subnet& subnet,
                    const LidTable& lids, Log log, AdministrationActions actions);
 
-    /// While it doesn't run, requests are dropped; their senders repeat them.
+    /// While the administration does not run, requests are dropped; their senders repeat them.
     void set_running(bool running) { running_ = running; }
 
     void arrived(const fabric::ParsedPacket& packet, const fabric::Mad& mad);

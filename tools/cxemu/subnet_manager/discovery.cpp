@@ -75,7 +75,8 @@ void Discovery::finish_if_idle() {
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-/// \param from the switch port that leads to the node; of node 0 for the manager's own switch
+/// \param from the switch port that leads to the node; a port of node 0 for the manager's own
+/// switch
 void Discovery::visit(const Path& path, PortKey from) {
     ask(smp_id<"node_info">, path, 0, from,
         [this, path, from](const Mad& response) { take_node(response, path, from); });
@@ -110,7 +111,7 @@ void Discovery::add_node(Guid guid, const Mad& response, const Path& path) {
         ask_switch(guid, path);
 }
 
-/// PortStateChange is cleared before the states are read: a later change sets it again.
+/// PortStateChange is cleared before the states are read, so that a later change sets it again.
 void Discovery::ask_switch(Guid guid, const Path& path) {
     ask(smp_id<"switch_info">, path, 0, {guid, 0}, [this, guid, path](const Mad& response) {
         SubnetNode& node = found_.nodes.at(guid);
@@ -156,7 +157,8 @@ void Discovery::ask_port(Guid guid, std::uint8_t number, const Path& path, Guid 
         });
 }
 
-/// A port may announce a manager (IsSM) that doesn't answer yet: it counts as not active.
+/// A port may announce a manager (IsSM) that does not respond yet. Such a manager counts as not
+/// active.
 void Discovery::ask_manager(const SubnetPort& port) {
     ++pending_;
     exchange_.request(directed_smp(MadMethod::get, smp_id<"sm_info">, port.path),
@@ -177,9 +179,8 @@ void Discovery::ask_manager(const SubnetPort& port) {
 
 // --- Missing responses ---------------------------------------------------------------------------
 
-/// A link that goes down and comes back is in state Init until a manager activates it. So the
-/// neighbor of a port that was active before and is active now is still the one that was found
-/// there.
+/// A link that goes down and comes back is in state Init until a manager activates it. So a port
+/// that was active before and is active now still has the same neighbor.
 void Discovery::restore_silent() {
     for (const PortKey& key : silent_) {
         const SubnetPort* before = known_.find(key);
@@ -196,8 +197,8 @@ void Discovery::restore_silent() {
     remove_unknown_ports();
 }
 
-/// Takes over a port from the subnet before, with all that it leads to; of a switch that didn't
-/// answer all ports.
+/// Copies a port from the previous subnet, with everything that it leads to; for a switch that did
+/// not respond, all its ports.
 void Discovery::restore(PortKey key) {
     if (known_.find(key) == nullptr)
         return;

@@ -15,15 +15,15 @@ namespace cxemu::subnet_manager {
 
 class Discovery {
 public:
-    /// Is called once, at the end. \param complete whether every request had a response
+    /// Called once, at the end. \param complete every request had a response
     using Done = std::function<void(Subnet found, bool complete)>;
 
-    /// Further ports are ignored: a host with a QP0 of its own can answer for any number of them.
-    /// A switch with all its 254 ports in use and its hosts have 509.
+    /// Further ports are ignored, because a host with its own QP0 can respond for any number of
+    /// ports. A switch that uses all its 254 ports has 509 ports together with its hosts.
     static constexpr std::size_t max_ports = 1024;
 
-    /// \param known the subnet before, which must outlive this: a port behind a link that has been
-    /// active since then is the same port, even if its host is too busy to answer now
+    /// \param known the previous subnet, which must outlive this. A port at a link that has been
+    /// active since then is the same port, even if its host is too busy to respond now
     Discovery(SmpExchange& exchange, const Subnet& known, Done done);
 
     void start();
@@ -52,7 +52,7 @@ private:
     Subnet found_;
     std::size_t pending_ = 0;
     std::size_t ports_ = 0; ///< that have been asked
-    /// Ports of which an attribute is missing, and switch ports whose neighbor didn't answer.
+    /// Ports of which an attribute is missing, and switch ports whose neighbor did not respond.
     std::set<PortKey> silent_;
 };
 

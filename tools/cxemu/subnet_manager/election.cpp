@@ -29,8 +29,8 @@ bool SubnetManager::is_higher(const RemoteManager& other) const {
     return other.guid < settings_.guid;
 }
 
-/// \return true when another manager is or becomes the master, or one has to be waited for: the
-/// sweep has ended
+/// \return true if the sweep has ended because another manager is or becomes the master, or may
+/// become it
 bool SubnetManager::defers_to_another() {
     std::vector<RemoteManager> others = subnet_.managers;
     std::erase_if(others, [this](const RemoteManager& other) {
@@ -56,7 +56,7 @@ bool SubnetManager::defers_to_another() {
         return true;
     }
     if (master != others.end() && !is_higher(*master)) {
-        // The other one finds this manager, too, and hands over to it.
+        // The other manager also finds this manager, and hands over to it.
         stop_work();
         schedule(true, settings_.retry_interval);
         return true;
@@ -77,7 +77,7 @@ void SubnetManager::stand_by(const RemoteManager& master) {
     ask_for_handover();
 }
 
-/// A master that is lower has to learn that there is a higher manager.
+/// A master with lower priority must learn that there is a manager with higher priority.
 void SubnetManager::ask_for_handover() {
     if (master_ && is_in(*master_, ManagerState::master) && !is_higher(*master_))
         host_.report_manager_priority();

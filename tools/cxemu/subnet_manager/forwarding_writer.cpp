@@ -24,8 +24,8 @@ bool has_multicast_top(const SubnetNode& node) {
                                          fabric::capability_mask_of<"mcast_fdb_top_sup">) != 0;
 }
 
-/// The multicast LID up to which the switch forwards. Without that limit the entries behind the
-/// last group have to be written, too: another manager may have used them.
+/// The multicast LID up to which the switch forwards. Without such a limit, the entries after the
+/// last group must also be written, because another manager may have used them.
 Lid multicast_top(const SwitchTables& tables) {
     constexpr std::uint64_t multicast_lids = fabric::permissive_lid - fabric::first_multicast_lid;
     if (!has_multicast_top(tables.node))

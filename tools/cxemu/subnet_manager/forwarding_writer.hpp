@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Writes forwarding tables to switches: only the blocks that differ from what was written before.
+/// Writes forwarding tables to switches, but only the blocks that differ from those written before.
 #pragma once
 
 #include "subnet_manager/routing.hpp"
@@ -31,13 +31,14 @@ public:
     ForwardingWriter(SmpExchange& exchange, const std::uint8_t& packet_life_time)
         : exchange_(exchange), packet_life_time_(packet_life_time) {}
 
-    /// Writes the tables. While others are being written these wait: a repetition of an older block
+    /// Writes the tables, after all tables that are being written: the repetition of an older block
     /// must not replace a newer one.
     void write(Tables tables, Done done);
 
     /// The switch has lost its tables, or another manager may have written them.
     void forget(Guid node) { written_.erase(node); }
-    /// Forgets everything, also what is being written; SmpExchange::cancel() has been called.
+    /// Forgets all tables, including those that are being written. The caller has called
+    /// SmpExchange::cancel().
     void reset();
 
 private:

@@ -40,7 +40,7 @@ constexpr std::array group_components{
     component<hwtab::mc_member_record, "hop_limit">(14),
     component<hwtab::mc_member_record, "scope">(15),
 };
-/// Whether a port joins doesn't depend on the LID that it knows the group by.
+/// Components that a request to join ignores, such as the MLID by which the port knows the group.
 constexpr std::uint64_t ignored_to_join = member_component<"mlid"> | member_component<"scope">;
 
 /// Byte 1 of a multicast GID holds flags and scope.

@@ -62,7 +62,7 @@ std::optional<PathValues> follow(const PathEnvironment& environment, PortKey fro
     return std::nullopt;
 }
 
-/// Whether MTU, rate and life time are as the query says.
+/// Returns true if MTU, rate and life time match the query.
 bool fit(const PathValues& values, std::uint64_t life_time, const SaRequest& request) {
     const PathView query(request.data);
     const auto has = [&](std::uint64_t both) { return (request.mask & both) == both; };

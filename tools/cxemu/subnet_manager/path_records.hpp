@@ -22,11 +22,12 @@ struct PathEnvironment {
     const ManagerSettings& settings;
 };
 
-/// Pairs of ports that one request may look at: more than a switch with 254 hosts has.
+/// Maximum number of pairs of ports that one request examines: more than a switch with 254 hosts
+/// has.
 inline constexpr std::size_t max_pairs = 0x10000;
 
-/// All paths that match: from each port of the query's source (all ports without one) to each of
-/// its destination. With more than max_pairs of them the status is no_resources.
+/// All paths that match the query: from each port of its source (without a source, from all ports)
+/// to each port of its destination. With more than max_pairs pairs the status is no_resources.
 SaReply path_records(const PathEnvironment& environment, const SaRequest& request);
 
 } // namespace cxemu::subnet_manager

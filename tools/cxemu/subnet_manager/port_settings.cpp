@@ -8,7 +8,7 @@ namespace {
 
 using PortInfoView = hwtab::View<hwtab::port_info>;
 
-/// PortInfo that changes nothing when it is written: in these fields 0 stands for that.
+/// PortInfo that changes nothing when it is written: in these fields 0 means "no change".
 fabric::PortInfoBytes unchanged(const SubnetPort& port) {
     fabric::PortInfoBytes bytes = port.info;
     const PortInfoView info(bytes);

@@ -11,14 +11,14 @@
 
 namespace cxemu::subnet_manager {
 
-/// Whether a port is one of a switch with a channel adapter as its neighbor: there partitions are
-/// enforced. \pre the port exists
+/// Returns true for a switch port whose neighbor is a channel adapter; such ports enforce
+/// partitions. \pre the port exists
 [[nodiscard]] bool is_at_host(const Subnet& subnet, PortKey key);
 
-/// The data of Set(PortInfo) with the LID of an end port, the manager's LID and the like; for a
-/// port of a channel adapter with the settings of its link, too.
-/// \param reregister asks the port's host to register with subnet administration again
-/// \return nothing when the port has all that already
+/// The data of Set(PortInfo) for an end port: its LID, the LID of the manager and similar fields;
+/// for a port of a channel adapter also the settings of its link.
+/// \param reregister requests the host of the port to register with subnet administration again
+/// \return nothing if the port already has these settings
 /// \pre the port exists
 std::optional<fabric::PortInfoBytes> end_port_settings(const Subnet& subnet, PortKey key,
                                                        const LidTable& lids,
@@ -27,7 +27,7 @@ std::optional<fabric::PortInfoBytes> end_port_settings(const Subnet& subnet, Por
 
 /// The data of Set(PortInfo) for an external port of a switch: MTU, virtual lanes, times
 /// and the enforcement of partitions.
-/// \return nothing when the port has all that already, or no neighbor
+/// \return nothing if the port already has these settings, or has no neighbor
 /// \pre the port exists
 std::optional<fabric::PortInfoBytes> link_settings(const Subnet& subnet, PortKey key,
                                                    const ManagerSettings& settings);

@@ -82,12 +82,12 @@ constexpr std::array port_components{
     component<hwtab::port_info_record, "port_info.link_speed_ext_enabled">(57),
 };
 
-/// Data rates by code, in 100 Mb/s; 0 for a code that there isn't.
+/// Data rates by code, in 100 Mb/s; 0 for an undefined code.
 constexpr std::array<std::uint32_t, 25> data_rates{
     0,    0,    25,  100,  300,  50,   200, 400, 600,  800,  1200, 140,  560,
     1120, 1680, 250, 1000, 2000, 3000, 280, 500, 4000, 6000, 8000, 12000};
 
-/// Of a lane, in 100 Mb/s, as the rate codes count it.
+/// Data rate of a lane, in 100 Mb/s, as the rate codes count it.
 std::uint32_t nominal_rate(fabric::SpeedMask speed) {
     using fabric::LaneSpeed;
     struct Nominal {

@@ -43,7 +43,7 @@ struct SaRequest {
     bool trusted = false;            ///< the request has the SM_Key
 };
 
-/// What the response has: one record, or for GetTable any number.
+/// Contents of a response: one record, or for GetTable any number of records.
 struct SaReply {
     SaStatus status = SaStatus::ok;
     std::vector<Record> records{};
@@ -62,11 +62,11 @@ consteval Component component(unsigned bit) {
     return {std::uint64_t{1} << bit, target.offset, target.width * target.field->count};
 }
 
-/// Whether the fields that \p mask names are the same. Bits that are no component are ignored.
+/// Returns true if the fields that \p mask selects are equal. Bits without a component are ignored.
 bool matches(std::span<const Component> components, std::uint64_t mask,
              std::span<const std::byte> record, std::span<const std::byte> query);
 
-/// A comparison by selector (hwtab::sa_selector). \return whether \p value is as \p wanted says
+/// A comparison by selector (hwtab::sa_selector). \return true if \p value matches \p wanted
 bool is_selected(std::uint64_t selector, std::uint64_t value, std::uint64_t wanted);
 
 /// All NodeRecords that match, one for each end port.

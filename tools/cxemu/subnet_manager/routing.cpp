@@ -10,8 +10,8 @@
 namespace cxemu::subnet_manager {
 namespace {
 
-/// The highest unicast LID that the manager's switch can forward. Another switch that forwards
-/// fewer is no path to the rest: what it claims must not take the LIDs of the others.
+/// The highest unicast LID that the manager's switch can forward. Another switch that can forward
+/// fewer LIDs is not used as a path, so its limit cannot take LIDs from other nodes.
 Lid last_lid(const Subnet& subnet) {
     const auto root = subnet.nodes.find(subnet.root);
     const auto entries =
@@ -20,7 +20,7 @@ Lid last_lid(const Subnet& subnet) {
     return static_cast<Lid>(std::min<std::uint64_t>(fabric::last_unicast_lid, highest));
 }
 
-/// Ports of a switch through which it reaches another switch, with that switch.
+/// Ports of a switch that lead to another switch, with that switch.
 std::vector<std::pair<std::uint8_t, Guid>> uplinks(const Subnet& subnet, const SubnetNode& node) {
     std::vector<std::pair<std::uint8_t, Guid>> result;
     for (const auto& [number, port] : node.ports)

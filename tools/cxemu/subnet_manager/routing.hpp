@@ -13,13 +13,13 @@
 
 namespace cxemu::subnet_manager {
 
-/// The LIDs of end ports, by port GUID. A port keeps its LID when it comes back, unless all are in
-/// use meanwhile.
+/// The LIDs of end ports, by port GUID. A port that returns gets its former LID, unless all LIDs
+/// are in use meanwhile.
 class LidTable {
 public:
-    /// Assigns a LID to every end port that has none: its present one if no other port has that,
-    /// else the lowest that is free.
-    /// \param first the port GUID that is served first
+    /// Assigns a LID to every end port without one: its present LID if no other port has it,
+    /// otherwise the lowest free LID.
+    /// \param first GUID of the port that gets its LID first
     void assign(const Subnet& subnet, Guid first);
 
     /// fabric::unassigned_lid for an unknown port, and when all LIDs are in use.
@@ -55,8 +55,8 @@ struct GroupMembers {
 /// Output ports of a multicast LID, by node GUID of the switch.
 using MulticastPorts = std::map<Guid, std::set<std::uint8_t>>;
 
-/// The spanning tree of the switches, without the branches that lead to no receiver: the ports of
-/// each switch through which there are receivers.
+/// The spanning tree of the switches without branches that have no receiver: for each switch, the
+/// ports that lead to receivers.
 MulticastPorts multicast_ports(const Subnet& subnet, const GroupMembers& group);
 
 } // namespace cxemu::subnet_manager

@@ -22,17 +22,18 @@ struct ManagerSettings {
     std::uint8_t leaf_head_of_queue_life = 16; ///< of switch ports to channel adapters
     std::uint8_t vl_stall_count = 7;
     std::uint8_t error_threshold = 8;
-    /// Between two looks at PortStateChange of the switches, and at other managers.
+    /// Interval in which PortStateChange of the switches and the states of other managers are read.
     EventLoop::Duration sweep_interval = std::chrono::seconds(10);
-    /// From a trap about changed capabilities to the sweep. A host changes them when its software
-    /// comes or goes; Linux 6.12 uses memory that it has freed when an SMP arrives in the moment in
-    /// which it removes a port (agent_send_response() after ib_agent_port_close()).
+    /// Delay from a trap about changed capabilities to the sweep. The capabilities of a host change
+    /// when its software starts or stops. If an SMP arrives while Linux 6.12 removes a port, Linux
+    /// uses freed memory (agent_send_response() after ib_agent_port_close()).
     EventLoop::Duration trap_delay = std::chrono::seconds(1);
-    /// Until a sweep is repeated in which a node didn't answer.
+    /// Delay until a sweep is repeated in which a node did not respond.
     EventLoop::Duration retry_interval = std::chrono::seconds(1);
     /// Standby: between two requests to the master.
     EventLoop::Duration polling_interval = std::chrono::seconds(10);
-    /// Standby: requests in a row without a response, after which the master counts as lost.
+    /// Standby: number of consecutive requests without a response after which the master counts as
+    /// lost.
     unsigned polling_attempts = 4;
 };
 

@@ -30,16 +30,17 @@ fabric::Mad directed_smp(fabric::MadMethod method, std::uint64_t attribute, cons
 
 class SmpExchange {
 public:
-    /// Is called once: with the response, or with nullptr when none came.
+    /// Called once: with the response, or with nullptr if there was none.
     using Handler = std::function<void(const fabric::Mad*)>;
 
     /// Requests without a response at a time; more wait.
     static constexpr std::size_t window = 8;
-    /// Requests that may wait. What a host claims about its tables decides how many a sweep has.
+    /// Maximum number of waiting requests. The number of requests of a sweep depends on the table
+    /// sizes that hosts report.
     static constexpr std::size_t max_waiting = 0x10000;
     static constexpr unsigned attempts = 5;
-    /// Until the first repetition; doubled with each one. Software that responds for a host may
-    /// take long while that host is busy.
+    /// Delay until the first repetition, which doubles with each repetition. Software that responds
+    /// for a host may take long while the host is busy.
     static constexpr EventLoop::Duration first_timeout = std::chrono::milliseconds(200);
 
     /// \param send sends an SMP of the manager

@@ -89,8 +89,8 @@ struct Subnet {
     /// The ports that have a LID: those of channel adapters and port 0 of switches, by port GUID.
     [[nodiscard]] std::map<Guid, PortKey> end_ports() const;
 
-    /// The key of the switch port at which an end port is: the neighbor's, or port 0 itself.
-    /// \return nothing for a port without link to a switch
+    /// The key of the switch port of an end port: that of its neighbor, or port 0 itself.
+    /// \return nothing for a port without a link to a switch
     [[nodiscard]] std::optional<PortKey> switch_port_of(PortKey end_port) const;
 };
 

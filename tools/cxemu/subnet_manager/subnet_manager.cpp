@@ -17,7 +17,8 @@ using fabric::PortState;
 template <hwtab::FixedString name>
 constexpr std::uint64_t attribute_id = hwtab::value<hwtab::smp_attribute, name>;
 
-/// The answer to a trap, which ends its repetition: the trap's own data and transaction id.
+/// The response to a trap, which stops its repetition. It has the data and the transaction id of
+/// the trap.
 Mad repress_of(const Mad& trap) {
     Mad mad = trap;
     fabric::MadHeader(mad).set<"method">(static_cast<std::uint64_t>(MadMethod::trap_repress));
@@ -117,7 +118,8 @@ void SubnetManager::take_trap(const Mad& trap, Lid source) {
 
 // --- Sweeps --------------------------------------------------------------------------------------
 
-/// A heavy sweep, not before the present one has ended and not later than one that is due.
+/// Schedules a heavy sweep: not before the present sweep has ended, and not later than a sweep that
+/// is already due.
 void SubnetManager::request_sweep(EventLoop::Duration delay) {
     if (sweeping_) {
         sweep_again_ = std::min(delay, sweep_again_.value_or(delay));
@@ -159,7 +161,7 @@ void SubnetManager::discovered(Subnet found, bool complete) {
     configure();
 }
 
-/// Ends all that is being done, as another manager does it now.
+/// Ends all activities, because another manager is the master now.
 void SubnetManager::stop_work() {
     exchange_.cancel();
     discovery_.reset();
@@ -233,8 +235,8 @@ void SubnetManager::activate_ports() {
     change_states(PortState::armed, PortState::active);
 }
 
-/// Of all ports with a neighbor, but of no end port without a LID: that may have the one of
-/// another.
+/// Sets up all ports with a neighbor, except for end ports without a LID, which may still have the
+/// LID of another port.
 void SubnetManager::change_states(PortState from, PortState to) {
     ++pending_;
     const auto can_change = [&](const SubnetPort& port) {
@@ -262,7 +264,7 @@ void SubnetManager::finish_sweep() {
                    complete_ ? "" : ", a request had no response or was refused");
     if (const auto delay = std::exchange(sweep_again_, std::nullopt))
         return request_sweep(*delay);
-    // What happened while the states were read is seen now, not after the interval.
+    // Detects now, not only after the interval, what has changed while the states were read.
     schedule(!complete_, complete_ ? EventLoop::Duration::zero() : settings_.retry_interval);
 }
 
@@ -288,7 +290,7 @@ void SubnetManager::check_switch(const SubnetNode& node) {
                       });
 }
 
-/// Another manager that has changed its state may want to be the master now.
+/// Another manager has changed its state, so it may have to become the master now.
 void SubnetManager::check_manager(const RemoteManager& known) {
     exchange_.request(directed_smp(MadMethod::get, attribute_id<"sm_info">, known.path),
                       [this, state = known.state](const Mad* response) {

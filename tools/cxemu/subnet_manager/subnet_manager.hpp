@@ -4,8 +4,8 @@
 /// subnet, gives LIDs, writes forwarding tables, makes ports active, and runs subnet
 /// administration.
 ///
-/// It knows the subnet by SMPs over the links only. It has the lowest priority: another manager of
-/// the same priority and with a lower GUID, or of a higher one, becomes the master.
+/// It learns about the subnet only by SMPs over the links. It has the lowest priority: another
+/// manager with a higher priority, or with the same priority and a lower GUID, becomes the master.
 #pragma once
 
 #include "base/event_loop.hpp"

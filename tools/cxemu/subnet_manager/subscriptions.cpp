@@ -36,8 +36,9 @@ Subscriptions::Subscriptions(
     EventLoop& loop, std::function<void(const fabric::PacketHeaders&, const fabric::Mad&)> send)
     : loop_(loop), send_(std::move(send)) {}
 
-/// Whether both have the same subscriber and choose the same events. The QPN in a request to end a
-/// subscription is that of the subscriber, which the address has, too.
+/// Returns true if both have the same subscriber and select the same events. The QPN in a request
+/// to end a subscription is not compared, because it is the QPN of the subscriber, which is also in
+/// the address.
 bool Subscriptions::is_same(const Subscription& one, const Subscription& other) {
     const InformView a(one.inform_info);
     const InformView b(other.inform_info);

@@ -38,8 +38,8 @@ public:
 
     /// Reports an event to its subscribers.
     /// \param notice 64 bytes
-    /// \param issuer GID of the port that issued it
-    /// \param subject GUID of the port that it is about
+    /// \param issuer GID of the port that has issued the notice
+    /// \param subject GUID of the port that the notice is about
     void report(std::span<const std::byte> notice, const fabric::Gid& issuer, Lid subject_lid,
                 Guid subject);
 

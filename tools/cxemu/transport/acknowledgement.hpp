@@ -30,14 +30,14 @@ struct Syndrome {
 
 Syndrome decode_syndrome(std::uint8_t syndrome);
 
-/// ACK syndrome. \param credits posted receive WQEs that are not in use; nothing: no credit count
-/// (SRQs)
+/// Returns the ACK syndrome. \param credits number of posted receive WQEs that are not in use;
+/// nothing: no credit count (SRQs)
 std::uint8_t ack_syndrome(std::optional<std::uint32_t> credits);
 /// \param timer RNR timer code
 std::uint8_t rnr_nak_syndrome(std::uint8_t timer);
 std::uint8_t nak_syndrome(NakCode code);
 
-/// The credit count of an ACK; nothing when the responder doesn't count.
+/// The credit count of an ACK; nothing if the responder does not count credits.
 std::optional<std::uint32_t> credits_of(std::uint8_t code);
 
 /// Delay of the requester after an RNR NAK. \param code 5 bits

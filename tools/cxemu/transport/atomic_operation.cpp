@@ -22,8 +22,8 @@ std::uint64_t swap(const AtomicRequest& request, std::uint64_t value) {
 
 std::uint64_t add(const AtomicRequest& request, std::uint64_t value) {
     const std::uint64_t ends = request.masks.swap_or_add;
-    // With the top bit of each field cleared no carry reaches the next field. XOR then adds the top
-    // bits without carry out.
+    // If the top bit of each field is cleared, no carry reaches the next field. XOR then adds the
+    // top bits without a carry.
     const std::uint64_t low = (value & ~ends) + (request.swap_or_add & ~ends);
     return low ^ ((value ^ request.swap_or_add) & ends);
 }

@@ -2,10 +2,10 @@
 /// \file
 /// Atomic operations: arithmetic, operands in packets, byte order in memory.
 ///
-/// InfiniBand has no packets for masked atomics, nor for operands other than 8 bytes. They use the
-/// opcodes of the plain ones, with a payload, which a plain request never has: the masks (4 or 8
-/// bytes each, the size of the operand), then operands and masks of each word after the first. The
-/// payload of a response holds the words after the first.
+/// InfiniBand has no packets for masked atomics, nor for operands that do not have 8 bytes. cxemu
+/// sends them with the opcodes of plain atomics and a payload, which a plain request never has:
+/// first the masks (each 4 or 8 bytes, the size of the operand), then operands and masks of each
+/// word after the first. The payload of a response contains the words after the first.
 #pragma once
 
 #include "fabric/packet.hpp"
@@ -66,7 +66,7 @@ std::optional<AtomicOperation> decode_operation(PacketOp verb, const fabric::Ato
 /// The new value of a word that holds \p value. Additions don't carry from one field to the next.
 std::uint64_t apply(const AtomicRequest& request, std::uint64_t value);
 
-/// The same for all words: a swap requires that all of them compare equal; additions are
+/// The new values of all words. A swap requires that all words compare equal; additions are
 /// independent.
 AtomicWords apply(const AtomicOperation& operation, AtomicWords values);
 
@@ -78,7 +78,7 @@ void store_words(std::span<std::byte> memory, const AtomicWords& words);
 std::vector<std::byte> encode_response(const AtomicWords& words, std::size_t size);
 
 /// The bytes that the requester stores for a response: big-endian words, unless software has chosen
-/// host order for those of 8 bytes. The memory that the operation changes always holds words in
+/// host order for words of 8 bytes. The memory that the operation changes always contains words in
 /// host order.
 /// \param first word; \param others payload of the response; \param size of the operand, bytes
 std::vector<std::byte> value_for_memory(hca::Hca& hca, std::uint64_t first,

@@ -121,7 +121,7 @@ bool Channel::is_from_peer(const fabric::HcaPort& arrival,
            (arrival.has_gid(global->destination) && global->source == peer_->global->destination);
 }
 
-/// The peer has migrated; this side migrates too if the packet arrives on the alternate path.
+/// The peer has migrated. If the packet has arrived on the alternate path, this side migrates, too.
 bool Channel::follows_peer(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) {
     const Path path = alternate_path(queue_pair_);
     const auto number = std::max<std::uint64_t>(path.get<"vhca_port_num">(), 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Between a connected QP and its port: what all packets of the connection have in common.
+/// The channel between a connected QP and its port: properties that all packets of the connection
+/// share.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -54,8 +55,8 @@ public:
     /// Payload size of every packet but the last of a message, bytes.
     [[nodiscard]] std::uint32_t path_mtu() const;
 
-    /// Headers for a packet to the peer, without opcode and PSN. Nothing while the port can't send
-    /// it (no LID yet, index beyond one of its tables) or without a peer.
+    /// Headers for a packet to the peer, without opcode and PSN. Nothing if there is no peer, or
+    /// while the port cannot send the packet (no LID yet, index beyond one of its tables).
     [[nodiscard]] std::optional<fabric::PacketHeaders> headers() const;
 
     /// Sends a packet; it is lost if the port can't send it.

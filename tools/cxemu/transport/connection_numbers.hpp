@@ -11,8 +11,8 @@
 
 namespace cxemu::transport {
 
-/// Each is greater than all before it, also than those of an earlier process or before a function
-/// reset: they are derived from the clock.
+/// Each number is greater than all earlier ones, even those of an earlier process or before a
+/// function reset, because it is derived from the clock.
 class ConnectionNumbers {
 public:
     explicit ConnectionNumbers(const EventLoop& loop) : loop_(loop) {}

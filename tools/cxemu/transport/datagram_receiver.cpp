@@ -111,8 +111,8 @@ void DatagramReceiver::receive_unicast(const Arrival& arrival) {
     finish(deliver(arrival, *queue_pair));
 }
 
-/// Each member checks its own keys. A mismatch is no violation here: members of a group may be in
-/// different partitions.
+/// Each member checks its own keys. A mismatch is not a violation, because members of a group may
+/// be in different partitions.
 void DatagramReceiver::receive_multicast(const Arrival& arrival) {
     const auto members = groups_.members(arrival.packet.headers.global->destination);
     if (members.empty())

@@ -20,7 +20,7 @@
 
 namespace cxemu::transport {
 
-/// Reason why a packet is dropped, in the order of the checks. None is reported to the sender:
+/// Reason why a packet is dropped, in the order of the checks. The sender gets no report, because
 /// datagrams are unreliable.
 enum class DropReason : std::uint8_t {
     unsupported_opcode,   ///< the packet isn't a datagram

@@ -2,11 +2,11 @@
 /// \file
 /// The responder of DC: a DCT has one connection per DCI that currently sends to it.
 ///
-/// The connection protocol of adapters is not published; its requirements follow from the verbs.
-/// Here a DCI starts with a packet "connect", whose PSN is the first of the connection, and
+/// The connection protocol of adapters is not published; the verbs determine its requirements. In
+/// cxemu a DCI starts with a packet "connect", whose PSN is the first of the connection, and
 /// continues as on RC without waiting for the ACK. Before it changes to another DCT it sends
-/// "disconnect", which is not acknowledged: if it gets lost the connection stays until the DCI
-/// connects again. All requests carry the connection number and access key (DCETH).
+/// "disconnect", which is not acknowledged. If that packet is lost, the connection remains until
+/// the DCI connects again. All requests carry the connection number and access key (DCETH).
 #pragma once
 
 #include "fabric/hca_port.hpp"

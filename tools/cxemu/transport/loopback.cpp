@@ -20,7 +20,7 @@ void Loopback::clear() {
     timer_.stop();
 }
 
-/// Delivered packets may cause further packets: those are delivered in the next turn.
+/// Delivered packets may cause further packets, which are delivered in the next turn.
 void Loopback::deliver() {
     for (std::size_t left = outstanding_.size(); left != 0 && !outstanding_.empty(); --left) {
         const Outstanding next = std::move(outstanding_.front());

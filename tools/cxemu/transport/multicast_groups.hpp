@@ -24,7 +24,7 @@ enum class MembershipFault : std::uint8_t {
     not_a_member,     ///< the QP isn't attached to the group
 };
 
-/// Groups are identified by their GID alone: every multicast packet has a GRH.
+/// The GID alone identifies a group, because every multicast packet has a GRH.
 class MulticastGroups {
 public:
     explicit MulticastGroups(MulticastLimits limits) : limits_(limits) {}
@@ -37,8 +37,8 @@ public:
     /// Detaches a QP from all groups. \return the number of groups it was attached to
     std::size_t forget(std::uint32_t queue_pair);
 
-    /// QPNs of a group, in the order of attachment. Returns a copy: the receivers may change the
-    /// group.
+    /// QPNs of a group, in the order of attachment. Returns a copy, because the receivers may
+    /// change the group.
     [[nodiscard]] std::vector<std::uint32_t> members(const fabric::Gid& group) const;
     [[nodiscard]] bool has(const fabric::Gid& group) const { return groups_.contains(group); }
 

@@ -12,10 +12,10 @@
 
 namespace cxemu::transport {
 
-/// The MigReq bit of all packets says whether the sender has migrated. If both sides have an
-/// alternate path and have seen each other rearmed, they are armed. The side that leaves the
-/// primary path then uses the alternate one, and the other side follows with the first packet on
-/// it.
+/// The MigReq bit of each packet tells whether the sender has migrated. If both sides have an
+/// alternate path and each has learned that the other is rearmed, they are armed. When one side
+/// changes to the alternate path, the other side follows with the first packet that it receives on
+/// that path.
 ///
 /// ```
 ///   migrated ──software──> rearm ──packet of a peer that hasn't migrated──> armed
@@ -41,7 +41,7 @@ public:
 
     /// A packet of the peer has arrived on the primary path.
     void arrived_on_primary(const fabric::ParsedPacket& packet);
-    /// True when the peer has migrated and this side is armed: the packet must arrive on the
+    /// True if the peer has migrated and this side is armed, so that the packet must arrive on the
     /// alternate path.
     [[nodiscard]] bool expects_alternate(const fabric::ParsedPacket& packet) const;
     /// The packet has arrived on the alternate path: this side migrates as well.

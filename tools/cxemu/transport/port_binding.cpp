@@ -70,9 +70,9 @@ void PortBinding::port_event(fabric::PortEvent event) {
     post_port_event(hca_, port_.number(), event);
 }
 
-/// Software that passes SMPs on to the agents by MAD_IFC has chosen an ISSI. iPXE's golan chooses
-/// none, creates a QP0 all the same, and has no command that would give the port its LID: the
-/// device's agents answer then.
+/// Software that passes SMPs to the agents by MAD_IFC has chosen an ISSI. iPXE's golan chooses none
+/// but creates a QP0, and has no command that would set the LID of the port. In this case the
+/// agents of the device respond.
 bool PortBinding::wants_subnet_management() const {
     return hca_.issi() != 0 && receives(queues::ServiceType::subnet_management);
 }

@@ -23,8 +23,8 @@ struct Rendezvous {
     RendezvousHeader source;
     queues::ReceiveCompletion completion{}; ///< completion of the rendezvous
 
-    /// The RDMA read of the data, and the FIN to the sender. Neither is in a send queue: they have
-    /// no CQE of their own.
+    /// The RDMA read of the data, and the FIN to the sender. Neither is in a send queue, so they
+    /// have no CQEs.
     [[nodiscard]] queues::SendWqe read() const;
     [[nodiscard]] queues::SendWqe finish() const;
 };

@@ -16,11 +16,11 @@ using queues::SendOpcode;
 using queues::SendWqe;
 using queues::ServiceType;
 
-/// Maximum number of unacknowledged bytes, and the minimum number of packets that may be
-/// unacknowledged.
+/// Maximum number of unacknowledged bytes, and number of packets that may be unacknowledged
+/// whatever their size.
 constexpr std::uint32_t window_bytes = 512U << 10U;
 constexpr std::uint32_t smallest_window = 128;
-/// One out of so many packets requests an ACK, in addition to the last one of each message.
+/// One out of this number of packets requests an ACK, and so does the last packet of each message.
 constexpr std::uint32_t acknowledge_interval = smallest_window / 4;
 /// Code of an infinite retry counter.
 constexpr std::uint32_t retry_for_ever = 7;
@@ -317,8 +317,8 @@ void Requester::connect(const SendWqe& request) {
     made_progress();
 }
 
-/// The packet is not acknowledged: if it gets lost, the DCT keeps the connection until the next
-/// one.
+/// The packet is not acknowledged. If it is lost, the DCT keeps the connection until the DCI
+/// connects again.
 void Requester::disconnect() {
     auto headers = channel_.peer() ? channel_.headers() : std::nullopt;
     if (headers) {
@@ -347,8 +347,8 @@ Psn Requester::cursor_psn() const {
                                           : outstanding_[cursor_].first + cursor_packet_;
 }
 
-/// Whether the packet at the cursor may be sent now. If not, an outstanding response will trigger
-/// it.
+/// Returns true if the packet at the cursor may be sent now. If not, an outstanding response will
+/// trigger it.
 bool Requester::may_send() const {
     const Outstanding& next = outstanding_[cursor_];
     if (next.failure)
@@ -512,7 +512,7 @@ void Requester::advance() {
     }
 }
 
-/// A WQE fails at the requester. It completes in error after the WQEs before it.
+/// A WQE fails at the requester. It completes in error after all earlier WQEs.
 void Requester::fail_locally(Outstanding& next, CompletionError error) {
     next.failure = error;
     report_local_failure();

@@ -50,7 +50,7 @@ public:
     void resume() { active_ = true; }
     /// Drops all outstanding WQEs, and closes a DC connection.
     void stop();
-    /// The send queue drains: a WQE that has not been started returns to its queue.
+    /// The SQ is being drained, so a WQE that was not started returns to it.
     void hold_back();
     [[nodiscard]] bool active() const { return active_; }
 

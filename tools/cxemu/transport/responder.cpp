@@ -381,8 +381,8 @@ Responder::Outcome Responder::store_write(const Arrival& arrival) {
     return {};
 }
 
-/// A zero length needs no check. Missing pages raise page faults when a write reaches them; for a
-/// read they are all faulted in first.
+/// A zero length needs no check. A missing page raises a page fault when a write reaches it; a read
+/// faults in all its pages first.
 Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::Reth& memory,
                                            memory::AccessRight right) {
     if (memory.length > longest_message)
@@ -401,8 +401,8 @@ Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric:
     return std::unexpected(refusal_of(found.error(), arrival, memory));
 }
 
-/// With XRC the PD is that of the SRQ named by the packet (IBA volume 1, annex A14). \return
-/// nothing when it names none
+/// With XRC the PD is that of the SRQ that the packet names (IBA volume 1, annex A14). \return
+/// nothing if the packet names none
 std::optional<memory::Accessor> Responder::accessor(const Arrival& arrival) const {
     const auto& srq = arrival.packet.headers.xrc_srq;
     return srq ? queue_pair().accessor(*srq) : queue_pair().accessor();
@@ -430,8 +430,8 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     return {};
 }
 
-/// Atomics of the specification are always allowed. Masked ones have a payload, and the QP limits
-/// their size.
+/// Atomics of the specification are always allowed. Masked atomics have a payload, and the QP
+/// limits their size.
 bool Responder::accepts_operand(std::size_t size, bool plain) const {
     const auto mode = std::as_const(queue_pair()).context().get<"atomic_mode">();
     if (plain)
@@ -519,7 +519,7 @@ queues::ReceiveCompletion Responder::completion_of(const Arrival& arrival,
             .service_level = headers.local.sl};
 }
 
-/// The message stays incomplete. Its tag may match another message, unless the match has been
+/// The message will not be complete. Its tag may match another message, unless the match was
 /// reported to software.
 void Responder::discard_message() {
     auto message = std::exchange(message_, std::nullopt);
@@ -571,8 +571,8 @@ bool Responder::is_fetched(const Match& match) const {
            match.source->length <= match.receive.length;
 }
 
-/// The header is scattered to the CQE, the rest to the buffer of the tag: for a rendezvous done by
-/// software as much as fits.
+/// The header is scattered to the CQE, the rest to the buffer of the tag. If software handles the
+/// rendezvous, only as much as fits is scattered.
 Responder::Outcome Responder::store_matched(const Arrival& arrival) {
     const Match& match = *message_->match;
     if (is_fetched(match))
@@ -590,8 +590,8 @@ Responder::Outcome Responder::store_matched(const Arrival& arrival) {
     return {};
 }
 
-/// The first packet of a multi-packet message has been stored. If it has matched a tag, software
-/// can't remove that any more and is notified.
+/// The first packet of a multi-packet message is stored. If it has matched a tag, software is
+/// notified, because it can no longer remove the tag.
 void Responder::report_match() {
     if (!message_ || !message_->match || std::exchange(message_->match->reported, true))
         return;
@@ -640,8 +640,8 @@ void Responder::begin_rendezvous(const Arrival& arrival, const Match& match) {
 
 // --- Page faults ---------------------------------------------------------------------------------
 
-/// Outcome of a memory access fault. A page fault is reported to software once, however often the
-/// packet is retried before it is resolved.
+/// Result of a failed memory access. Software gets one report of a page fault, even if the packet
+/// is retried several times before the fault is resolved.
 Responder::Refusal Responder::refusal_of(memory::AccessFault fault, Refusal otherwise,
                                          const queues::PageFault& page_fault) {
     if (fault != memory::AccessFault::page_absent || !is_reliable(queue_pair().service()))
@@ -696,8 +696,8 @@ void Responder::put_off() {
 
 // --- Refusals ------------------------------------------------------------------------------------
 
-/// All but RNR NAK close the connection, after the responses before them and they themselves have
-/// been sent.
+/// All NAKs except RNR NAK close the connection, after the earlier responses and the NAK have been
+/// sent.
 void Responder::refuse(Refusal refusal) {
     refused_ = true;
     const auto timer =

@@ -24,8 +24,8 @@
 
 namespace cxemu::transport {
 
-/// RC and XRC accept packets in order only: a duplicate is responded to again, a later one is
-/// NAKed. On UC a gap drops the message that it is in.
+/// RC and XRC accept packets only in order: a duplicate gets its response again, a later packet
+/// gets a NAK. On UC a gap drops the message in which it occurs.
 class Responder {
 public:
     /// Takes over the rendezvous of a matched tag.
@@ -41,11 +41,11 @@ public:
     void connect(Psn first);
     /// Duplicate connect packet.
     void repeat_connect();
-    /// The DC connection is closed and its last response sent: it can be destroyed.
+    /// The DC connection is closed and its last response is sent, so it can be destroyed.
     [[nodiscard]] bool has_ended() const { return ended_; }
-    /// To ERR: clears all state. The current receive WQE is flushed.
+    /// The QP enters ERR: clears all state and flushes the current receive WQE.
     void stop();
-    /// To RST, or before the QP is destroyed: clears all state.
+    /// The QP enters RST or is being destroyed: clears all state.
     void reset();
 
     /// A request packet. \param port where it arrived

@@ -34,8 +34,8 @@ struct AtomicResponse {
     std::size_t size = atomic_word_size; ///< bytes
 };
 
-/// Responses are kept as long as the peer may retry the request: as many as its maximum of
-/// outstanding ones. A retried read is executed again, a retried atomic is not.
+/// Responses are kept as long as the peer may retry the request, so as many as the peer may have
+/// outstanding. A retried read is executed again; a retried atomic is not.
 class Responses {
 public:
     explicit Responses(Channel& channel) : channel_(channel) {}

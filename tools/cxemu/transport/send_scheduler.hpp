@@ -12,8 +12,8 @@
 
 namespace cxemu::transport {
 
-/// Each connection that has asked gets one turn in the next round of the event loop. Its packets
-/// are outstanding while the others have their turns.
+/// Each connection that has requested a turn gets one in the next round of the event loop. Its
+/// packets are outstanding during the turns of the others.
 class SendScheduler {
 public:
     /// \param give runs a turn of the connection of a QP, if it still exists

@@ -12,8 +12,8 @@
 
 namespace cxemu::transport {
 
-/// Software creates QP0 and QP1 with ordinary QPNs; on the wire they are 0 and 1 of their port. Of
-/// several for the same port the last one is used.
+/// Software creates QP0 and QP1 with ordinary QPNs; on the wire they are 0 and 1 of their port. If
+/// software creates several for the same port, the last one is used.
 class SpecialQueuePairs {
 public:
     /// \pre service is subnet_management or general_services

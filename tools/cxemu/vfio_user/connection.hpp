@@ -33,7 +33,7 @@ public:
     Connection(EventLoop& loop, UniqueFd socket, SessionStatistics& statistics,
                MessageHandler on_message, ClosedHandler on_closed);
 
-    /// True when the client has closed its end, even if messages of it are still unread.
+    /// True when the client has closed its end, even if some of its messages are unread.
     [[nodiscard]] bool peer_gone() const;
 
     [[nodiscard]] std::size_t unsent() const { return unsent_; }

@@ -216,7 +216,7 @@ std::expected<std::shared_ptr<MappedFile>, int> DmaSpace::mapped_file(UniqueFd f
 
 std::expected<void, int> DmaSpace::map(const DmaMapRequest& request, UniqueFd file) {
     const bool aligned = (request.iova | request.size | request.file_offset) % page_size == 0;
-    // The end of the range in the file is a number too: it must not wrap around to 0.
+    // The end of the range in the file must not wrap around to 0 either.
     const bool has_end =
         request.size <= std::numeric_limits<std::uint64_t>::max() - request.file_offset;
     if (!aligned || request.size == 0 || !fits_64_bits(request.iova, request.size) || !has_end)

@@ -95,11 +95,11 @@ public:
     /// except for memory_lost.
     DmaResult<void> write(std::uint64_t iova, std::span<const std::byte> data);
 
-    /// Words that the guest's driver reads or writes at the same time: ownership bits, doorbell
-    /// records, valid bytes. A load is an acquire (what is read later is at least as new), a store
-    /// a release (what was written before is seen first). T is an unsigned integer of 1, 2, 4 or 8
-    /// bytes; \p iova must be a multiple of its size. Values are in the processor's byte order, the
-    /// guest's memory is big endian.
+    /// Access to words that the driver of the guest reads or writes at the same time: ownership
+    /// bits, doorbell records, valid bytes. A load is an acquire (later reads are at least as new),
+    /// a store is a release (earlier writes are visible first). T is an unsigned integer of 1, 2, 4
+    /// or 8 bytes; \p iova must be a multiple of its size. Values are in the processor's byte
+    /// order, the guest's memory is big endian.
     template <std::unsigned_integral T>
     DmaResult<T> load_be(std::uint64_t iova);
     template <std::unsigned_integral T>
@@ -118,9 +118,9 @@ public:
     void set_local_memory(std::span<std::byte> memory) { local_memory_ = memory; }
 
     /// True when samples of the file that backs \p iova are all zero. A running guest has written
-    /// to its memory, so its writes go to private copies (a memory backend with share=off) that the
-    /// device can't see. To be called when the first command reads as all zeros; takes a
-    /// millisecond or two.
+    /// to its memory, so this means that its writes go to private copies that the device cannot see
+    /// (a memory backend with share=off). Call it if the first command reads as all zeros; it takes
+    /// one or two milliseconds.
     [[nodiscard]] bool looks_private(std::uint64_t iova) const;
 
     [[nodiscard]] const DmaStatistics& statistics() const { return statistics_; }

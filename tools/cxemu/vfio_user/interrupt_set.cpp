@@ -13,7 +13,8 @@
 namespace cxemu::vfio_user {
 namespace {
 
-/// A client may send any descriptor, and the write must neither block nor change a file.
+/// A client may send any descriptor, so it must be an eventfd: the write must neither block nor
+/// change a file.
 bool is_eventfd(const UniqueFd& fd) {
     std::array<char, 64> target{};
     const auto path = fmt::format("/proc/self/fd/{}", fd.get());

@@ -14,9 +14,9 @@
 
 namespace cxemu::vfio_user {
 
-/// The file belongs to the client, which may shrink it at any time; the pages beyond its new end
-/// would then kill this process with SIGBUS. A signal handler puts private zero pages in place of
-/// the whole mapping instead and marks it lost.
+/// The file belongs to the client, which may shrink it at any time. An access beyond its new end
+/// would then kill this process with SIGBUS. Instead, a signal handler replaces the whole mapping
+/// with private zero pages and marks it lost.
 class MappedFile {
 public:
     /// Maps \p file, for reading only when it cannot be written.

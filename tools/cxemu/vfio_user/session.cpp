@@ -161,7 +161,7 @@ Session::Result Session::get_region_info(std::span<const std::byte> body) {
     const auto index = reader.take<std::uint32_t>();
     if (body.size() < region_info_size || argsz < region_info_size || index >= region::count)
         return invalid;
-    // No region can be mapped by the client: with a mappable one QEMU waits for every write.
+    // The client can map no region, because with a mappable region QEMU waits for every write.
     const std::uint64_t size = device_.region_size(index);
     const std::uint32_t flags = size > 0 ? info_flag::region_read | info_flag::region_write : 0;
     return WireWriter()
@@ -181,7 +181,7 @@ Session::Result Session::get_irq_info(std::span<const std::byte> body) {
     const auto index = reader.take<std::uint32_t>();
     if (body.size() < irq_info_size || argsz < irq_info_size || index >= irq::count)
         return invalid;
-    // Without the NORESIZE flag: with it QEMU removes all vectors whenever one is added.
+    // The NORESIZE flag is not set, because with it QEMU removes all vectors whenever one is added.
     const bool exists = index == irq::msix;
     return WireWriter()
         .put(irq_info_size)

@@ -61,7 +61,8 @@ std::expected<void, std::string> check_client_version(std::span<const std::byte>
 }
 
 std::vector<std::byte> make_version_reply(std::size_t limit) {
-    // No write_multiple: with it QEMU queues every write through another thread, which is slower.
+    // write_multiple is not offered, because with it QEMU sends every write through another thread,
+    // which is slower.
     const json document{{"capabilities",
                          {{"max_msg_fds", limit::message_fds},
                           {"max_data_xfer_size", limit::data_transfer},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What fuzzers make of the bytes that they get.
+/// Interprets the input bytes of a fuzzer.
 #pragma once
 
 #include <array>

@@ -143,8 +143,7 @@ TEST_F(CompletionQueueCommandsTest, CreateUnknownObjectsRefused) {
         "BAD_RESOURCE unknown_object");
 }
 
-/// Public drivers create the EQs for completions with uid 0xffff, and so have been seen on devices
-/// with user contexts only.
+/// Public drivers create completion EQs with uid 0xffff only on devices with user contexts.
 TEST_F(CompletionQueueCommandsTest, UserContextNeedsSharedEq) {
     const auto uid = static_cast<std::uint16_t>(
         (*bench.hca().objects().of<hca::UserContext>().create(0, 0U))->number());

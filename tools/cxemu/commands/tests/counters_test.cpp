@@ -60,7 +60,7 @@ TEST_F(CountersTest, QueueCountersReadAndCleared) {
     EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
 }
 
-/// No public document says more of them than their 32 bits, and drivers show these.
+/// Public documents describe only the 32 bits of these counters, and drivers show them.
 TEST_F(CountersTest, QueueCountersWrap) {
     const auto set = allocate();
     auto& counts =

@@ -107,7 +107,7 @@ TEST_F(DeviceCommandsTest, BringUpRequiresInterfaceOrder) {
     EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::bad_system_state);
 }
 
-/// The mask is that of the trace of 2016 (hca/origin.hpp): ISSI 0 is in force at first, and cannot
+/// The mask is that of the trace of 2016 (hca/origin.hpp). ISSI 0 is in effect at first, and cannot
 /// be set.
 TEST_F(DeviceCommandsTest, IssiOneOffered) {
     host.execute<hwtab::cmd_enable_hca>();
@@ -158,7 +158,7 @@ TEST_F(DeviceCommandsTest, SetHcaCapInvalidValuesRefused) {
     EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(of_other).syndrome, Syndrome::wrong_function);
 }
 
-/// iPXE's golan ends the input with the last capability, and each page ends there.
+/// iPXE's golan ends the input after the last capability, where each page ends.
 TEST_F(DeviceCommandsTest, SetHcaCapWithoutReservedEndSetsPage) {
     host.execute<hwtab::cmd_enable_hca>();
     const CommandCompletion before = host.execute<hwtab::cmd_query_hca_cap>(1);
@@ -280,7 +280,7 @@ TEST_F(DeviceCommandsTest, ForcedTeardownAllowsRemainingObjects) {
     EXPECT_EQ(host.hca.objects().count(), 0U);
 }
 
-/// Old firmware tears down one way only, and does not want to know the driver's version.
+/// Old firmware has only one kind of teardown, and no command for the version of the driver.
 TEST(OldFirmware, CommandsWithoutCapabilityRefused) {
     auto settings = hca::testing::default_settings();
     settings.overrides = {{"force_teardown", 0}, {"fast_teardown", 0}, {"driver_version", 0}};
@@ -360,7 +360,7 @@ TEST_F(DeviceCommandsTest, GivenPageIsWritten) {
     EXPECT_FALSE(std::ranges::all_of(page, [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-/// An IOMMU can map anything at I/O address 0, as it does for programs that drive a device by vfio.
+/// An IOMMU can map memory at I/O address 0, as it does for processes that drive a device by vfio.
 TEST_F(DeviceCommandsTest, PageAtAddressZeroAccepted) {
     host.execute<hwtab::cmd_enable_hca>();
     EXPECT_EQ(give_pages(std::vector<std::uint64_t>{0}).syndrome, Syndrome::bad_page_address)

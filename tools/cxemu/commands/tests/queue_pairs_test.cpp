@@ -75,8 +75,7 @@ TEST_F(QueuePairCommandsTest, DestroyedQpUnknown) {
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 5U);
 }
 
-/// Public drivers allocate counter sets with uid 0xffff, and so have been seen on devices with user
-/// contexts only.
+/// Public drivers allocate counter sets with uid 0xffff only on devices with user contexts.
 TEST_F(QueuePairCommandsTest, UserContextNeedsSharedCounters) {
     auto& sets = bench.hca().objects().of<queues::QueueCounterSet>();
     const auto own = (*sets.create(hca::kernel_uid))->number();

@@ -128,7 +128,7 @@ TEST_F(CapabilitiesTest, SetBeyondMaximumChangesNothing) {
     EXPECT_EQ(capabilities.current<"uar_4k">(), 0U) << "nothing has changed";
 }
 
-/// The first QP is number 64, which a table of 2^7 entries has.
+/// The first QP has the number 64, which needs a table of 2^7 entries.
 TEST_F(CapabilitiesTest, SetWithoutRoomForFirstObjectRefused) {
     const auto set = capabilities.set(CapabilityPage::general, block_with("log_max_qp", 6));
     ASSERT_FALSE(set);
@@ -137,7 +137,7 @@ TEST_F(CapabilitiesTest, SetWithoutRoomForFirstObjectRefused) {
     EXPECT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 7)));
 }
 
-/// iPXE's golan does that, and creates QPs.
+/// iPXE's golan sets 0, and creates QPs.
 TEST_F(CapabilitiesTest, SetZeroQueuePairsLeavesNumber) {
     ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 16)));
     ASSERT_TRUE(capabilities.set(CapabilityPage::general, block_with("log_max_qp", 0)));

@@ -34,7 +34,7 @@ CommandResult nop(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Fills the output behind the header with a count.
+/// Fills the output after the header with a count.
 CommandResult count_bytes(CommandContext& context) {
     nop(context);
     std::uint8_t value = 0;
@@ -396,7 +396,8 @@ TEST_F(CommandQueueTest, UserContextNotReportedAsReservedBits) {
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
-/// Public drivers create EQs and counter sets with it; there is no user context of that number.
+/// Public drivers create EQs and counter sets with this uid, which is not the number of a user
+/// context.
 TEST_F(CommandQueueTest, SharedUserContextKept) {
     host.hca.set_state(FunctionState::initialized);
     EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>(0, shared_uid).status, CommandStatus::ok);
@@ -415,7 +416,7 @@ TEST_F(CommandQueueTest, InputShorterThanTableRefused) {
     EXPECT_EQ(seen.calls, 0);
 }
 
-/// iPXE's golan ends the input of a transition behind the context, whose end is 0x100.
+/// iPXE's golan ends the input of a transition after the context, at 0x100.
 TEST_F(CommandQueueTest, TransitionWithoutReservedEndCompleted) {
     auto input = make_input(hwtab::cmd_rst2init_qp.opcode, 0x100);
     input.back() = std::byte{0x11};

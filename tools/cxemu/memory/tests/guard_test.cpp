@@ -61,8 +61,8 @@ TEST(Guard, InternetChecksumExampleMatches) {
     EXPECT_EQ(checksum(GuardKind::ip_checksum, 0, words), 0xddf2U ^ 0xffffU);
 }
 
-/// Signatures that real adapters write behind a block of 512 bytes 0xa5, from the vendor's own
-/// tests.
+/// Signatures that real adapters write after a block of 512 bytes 0xa5, from the tests of the
+/// vendor.
 TEST(Guard, AdapterSignaturesMatch) {
     Bytes block(512, std::byte{0xa5});
     EXPECT_EQ(checksum(GuardKind::t10_crc, 0, block), 0x9ec6U);

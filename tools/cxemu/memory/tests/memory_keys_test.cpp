@@ -520,7 +520,7 @@ TEST_F(UmrTest, KeyWithoutUmrEnabledRefused) {
     EXPECT_EQ(execute(make({}), umr).error(), UmrFault::not_changeable);
 }
 
-/// QPs of user space have no fre, and change memory windows and indirect mkeys.
+/// QPs of user space have no fre, but may change memory windows and indirect mkeys.
 TEST_F(UmrTest, PhysicalKeyRequiresFastRegistration) {
     Umr umr;
     umr.set_flags(flag<"inline">);

@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <utility>
 
-// Of AddressSanitizer, whichever compiler brings it. GCC comes without the header that declares it,
+// A function of AddressSanitizer. GCC does not have the header that declares it,
 // <sanitizer/allocator_interface.h>.
 extern "C" [[gnu::weak]] std::size_t __sanitizer_get_current_allocated_bytes();
 
@@ -241,7 +241,7 @@ void VirtualMachine::tear_down() {
 
 void VirtualMachine::make_event_queue(MadeObjects& made) {
     made.event_ring = allocate();
-    // The owner bit of the first pass is 0: with all ones the entries are owned by hardware.
+    // The owner bit of the first pass is 0, so with all ones hardware owns the entries.
     std::ranges::fill(at(made.event_ring).first(page), std::byte{0xff});
     const auto completion = must<hwtab::cmd_create_eq>(
         [&](auto in) {

@@ -188,8 +188,9 @@ TEST_F(AdapterTest, HundredsOfVirtualMachinesLeakNothing) {
         wait_for_end(*adapters[0]);
     }
     EXPECT_EQ(testing::open_descriptors(), *descriptors);
-    // What each machine leaves behind makes every difference at least as many bytes as there were
-    // machines. Without sanitizers the C library counts what its caches hold: single ones differ.
+    // If each machine leaks memory, every difference has at least as many bytes as there were
+    // machines. Without sanitizers the C library also counts the contents of its caches, so single
+    // differences vary.
     ASSERT_EQ(growth.size(), static_cast<std::size_t>(measurements));
     EXPECT_LT(std::ranges::min(growth), machines) << ::testing::PrintToString(growth);
     expect_cold(*adapters[0]);

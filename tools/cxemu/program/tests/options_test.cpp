@@ -79,7 +79,7 @@ TEST(Options, CapabilitiesWithoutResourcesRefused) {
     options.common.capabilities = {{"log_max_qp", 6}};
     const auto checked = check(options);
     ASSERT_FALSE(checked);
-    // The first QP of a device is number 64: 2^6 entries have none.
+    // The first QP of a device has the number 64, which is not in a table of 2^6 entries.
     EXPECT_EQ(checked.error(), "capability log_max_qp: 6 is below 7");
     options.common.capabilities = {{"log_max_qp", 7}};
     EXPECT_TRUE(check(options));

@@ -562,8 +562,8 @@ TEST_F(QueuePairTest, PostInErrorStateFlushed) {
     EXPECT_EQ(completions(queue_pair), 2U);
 }
 
-/// UCX's ud_mlx5 finds the buffer of a receive by a counter of its own, modulo 2^16, and stops the
-/// program when the CQE has another one.
+/// UCX's ud_mlx5 finds the buffer of a receive by its own counter modulo 2^16, and aborts if the
+/// CQE has another wqe_counter.
 TEST_F(QueuePairTest, ReceiveCounterPassesEndOfRing) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);

@@ -31,8 +31,8 @@ using fabric::Switch;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// The software of a host. With QP0 it answers SMPs as a kernel does, by its firmware's agents, and
-/// SMInfo as a subnet manager would.
+/// The software of a host. With QP0 it responds to SMPs as a kernel does, through the agents of its
+/// firmware, and to SMInfo as a subnet manager does.
 class Host : public fabric::PortClient {
 public:
     Host(EventLoop& loop, const fabric::HcaPortSettings& settings) : port(loop, settings) {
@@ -123,7 +123,7 @@ private:
         fabric::make_response(reply, fabric::MadStatus::ok);
         return reply;
     }
-    /// What a host can claim that answers SMPs as it likes.
+    /// Values that a host may report if it responds to SMPs arbitrarily.
     static Mad invent(const Mad& smp) {
         Mad reply = smp;
         const fabric::ConstDirectedSmp request(smp);
@@ -142,7 +142,7 @@ private:
             info.set<"port_state">(static_cast<std::uint64_t>(PortState::active));
         }
         fabric::make_response(reply, fabric::MadStatus::ok);
-        // Back to the manager, which is in the switch behind the link.
+        // The route back to the manager, which is in the neighbor switch.
         fabric::DirectedSmp(reply).set<"hop_pointer">(1);
         return reply;
     }
@@ -190,7 +190,7 @@ struct Network {
         return std::ranges::all_of(
             hosts, [](const auto& host) { return host->port.state() == PortState::active; });
     }
-    /// Runs what is due, which for a sweep are thousands of turns.
+    /// Runs all due events; a sweep takes thousands of turns.
     void settle() {
         for (int times = 0; times < 10; ++times)
             time.settle();

@@ -141,7 +141,7 @@ private:
         from.port.send(fabric::subnet_management_packet(smp, from.port.lid(), from.port.sm_lid()));
     }
 
-    /// From now on the host's software answers SMPs, with other bytes in every response.
+    /// From here on the software of the host responds to SMPs, with other bytes in every response.
     void change_responses() {
         Host& changed = host();
         changed.has_qp0 = source_.byte() % 4 != 0;
@@ -166,7 +166,7 @@ private:
     Host* sender_ = nullptr; ///< of the last request
 };
 
-/// The event loop logs an exception of a handler and goes on: here it is a failure.
+/// The event loop logs an exception of a handler and continues, but for the fuzzer it is a failure.
 void stop_at_exceptions() {
     auto sink = std::make_shared<spdlog::sinks::callback_sink_mt>(
         [](const spdlog::details::log_msg& message) {

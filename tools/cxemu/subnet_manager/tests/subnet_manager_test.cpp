@@ -74,7 +74,7 @@ TEST_F(SubnetManagerTest, SwitchEnforcesDefaultPartitionAtHosts) {
     keys[0] = 0x8005; // as another manager may have left it
     start();
     EXPECT_EQ(keys[0], fabric::default_p_key);
-    // A host that has another partition for itself must not reach others in it.
+    // A host that puts itself into another partition must not reach the members of that partition.
     for (const auto& host : {hosts[0].get(), hosts[1].get()})
         host->port.port().p_keys()[1] = 0x8005;
     hosts[0]->port.send(
@@ -300,7 +300,7 @@ TEST_F(SeveralSwitches, FailedLinkReroutesTraffic) {
 TEST_F(SeveralSwitches, ChangeWithoutTrapFoundBySweep) {
     start();
     advance(seconds(1));
-    // Nothing but directed-route SMPs leaves the last switch: its traps are LID routed.
+    // Only directed-route SMPs leave the last switch, so its traps, which are LID routed, are lost.
     links[ring_links]->set_filter([](Link& link, LinkDirection direction, Packet packet) {
         const auto parsed = fabric::parse(packet);
         const auto mad = parsed ? fabric::mad_in(*parsed) : std::nullopt;
@@ -374,8 +374,8 @@ TEST_F(SeveralSwitches, SweepWithoutChangeSetsNothing) {
 
 constexpr std::uint64_t handover = hwtab::value<hwtab::sm_info_modifier, "handover">;
 
-/// Whether a port GUID is above or below that of the switch decides among equal priorities: those
-/// of the hosts are below.
+/// Among managers of equal priority the lower port GUID wins. The GUIDs of the hosts are below that
+/// of the switch.
 struct ElectionTest : SubnetManagerTest {};
 
 TEST_F(ElectionTest, HigherStandbyGetsHandover) {

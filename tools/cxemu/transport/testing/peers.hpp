@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Two HCAs connected by one link, and the software that uses them. The test decides about the fate
-/// of packets and the passing of time.
+/// Two HCAs connected by one link, and the software that uses them. The test controls which packets
+/// arrive, and the time.
 #pragma once
 
 #include "base/event_loop.hpp"

@@ -232,8 +232,8 @@ void KeyModel::wait_for(Order order) {
 }
 
 /// 10.8.3.3: a key must not be invalidated or changed before the requests that use it have
-/// completed; remote accesses before a send with invalidate have been executed before it, except
-/// for reads.
+/// completed. All remote accesses except for reads are executed before a later send with
+/// invalidate.
 bool KeyModel::needs_rest(const Action& action) const {
     const auto leads_to = [&](std::size_t side, std::size_t used, std::size_t changed) {
         const Key& key = sides_.at(side).keys.at(used);
@@ -512,7 +512,7 @@ void KeyModel::doubt_failed(const Action& action, const Faults& faults) {
         doubt(peer, find(peer, action.remote, remote_right(action.act)).offsets);
 }
 
-/// A response that can't be stored fails late: the peer may have executed later requests.
+/// A response that cannot be stored fails late, after the peer may have executed later requests.
 void KeyModel::flush(const Action& action) {
     Side& side = sides_.at(action.side);
     side.sends.push_back({.index = side.actions, .status = Status::flushed});

@@ -3,10 +3,11 @@
 /// Reference model of memory keys according to the InfiniBand Architecture Specification, volume 1:
 /// 10.6 (memory regions and windows, fast registration, local and remote invalidation), 9.7.4.1 and
 /// 9.9 (checks of the responder, errors on both sides), 10.8.3.3 (ordering). Masked atomics are
-/// those of verbs; extended ones have operands of 4 to 32 bytes, all words of which must compare
-/// before one is swapped. The model knows neither packets nor the implementation in cxemu.
+/// those of verbs; extended ones have operands of 4 to 32 bytes, of which all words must compare
+/// equal before one is swapped. The model depends neither on packets nor on the implementation in
+/// cxemu.
 ///
-/// One side acts at a time; everything has completed before the other side starts.
+/// One side acts at a time, and all its requests have completed before the other side starts.
 #pragma once
 
 #include "transport/tests/reference_model.hpp"

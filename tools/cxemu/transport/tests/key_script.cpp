@@ -341,8 +341,8 @@ Wrong wrong_with(const model::Faults& faults) {
                                          : 1 + (std::ranges::find(found, true) - found.begin()));
 }
 
-/// Whether the connection supports the request. An unaligned atomic would have another fault than
-/// its keys.
+/// Returns true if the connection supports the request. An unaligned atomic is excluded, because
+/// its fault would not be that of its keys.
 bool is_possible(const KeyModel& model, const Action& action) {
     const std::size_t peer = 1 - action.side;
     if (model::takes_receive(action.act) && model.side(peer).receives_posted >= max_key_receives)

@@ -30,7 +30,7 @@ struct LinkQuality {
     std::uint32_t overtaken = 0;
     std::uint32_t late = 0;
 
-    /// A response that arrives after a NAK is as good as lost: it is retried.
+    /// A response that arrives after a NAK counts as lost, because its request is retried.
     [[nodiscard]] bool loses_responses() const { return lost != 0 || overtaken != 0 || late != 0; }
 };
 

@@ -285,9 +285,9 @@ std::optional<std::string> Direction::check_unreliable(const Observation& seen) 
     return check_written(seen);
 }
 
-/// Each number identifies one message. A fabric that duplicates or reorders packets does so with
-/// single-packet messages, too: the responder of UC accepts the first packet of a message with any
-/// PSN (9.8.2.2).
+/// Each number identifies one message. If the fabric duplicates or reorders packets, single-packet
+/// messages are duplicated or reordered, too, because the responder of UC accepts the first packet
+/// of a message with any PSN (9.8.2.2).
 std::optional<std::string> Direction::check_messages(const Observation& seen) const {
     for (std::size_t i = 0; i < seen.receives.size(); ++i) {
         const Completion& completion = seen.receives[i];

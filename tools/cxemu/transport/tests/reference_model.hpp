@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
 /// Reference model of a connection according to the InfiniBand Architecture Specification, volume
-/// 1, chapters 9 and 10, as visible to software: completions and memory. It knows neither packets,
-/// PSNs and timers nor the implementation in cxemu.
+/// 1, chapters 9 and 10, as visible to software: completions and memory. It depends neither on
+/// packets, PSNs and timers nor on the implementation in cxemu.
 ///
 /// One direction of a connection: WRs of one side, receive WRs and memory of the other.
 #pragma once

@@ -386,7 +386,7 @@ TEST_F(StopAtFenceTest, UnfencedWqesStarted) {
     EXPECT_EQ(peers.first.events(hca::EventType::send_queue_drained), 1U);
 }
 
-/// Otherwise software would wait for the event until it posts a fence.
+/// Without this, software would get the event only after it has posted a fence.
 TEST_F(StopAtFenceTest, NoFencePostedStopsAtEnd) {
     first.corrupt(0);
     peers.first.post(data(true));

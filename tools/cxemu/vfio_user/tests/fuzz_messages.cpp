@@ -63,8 +63,8 @@ UniqueFd make_memory() {
     return file;
 }
 
-/// Low three bits: how many (0..7); next two: eventfd, memory, pipe, memory that shrinks
-/// afterwards.
+/// Low three bits: number of descriptors (0..7); next two bits: eventfd, memory, pipe, memory that
+/// shrinks afterwards.
 std::vector<UniqueFd> make_fds(std::uint8_t choice) {
     std::vector<UniqueFd> fds;
     for (int i = 0; i < (choice & 7); ++i) {
