@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest with one emulated HCA: what it takes until an RDMA device is registered, and until it is gone
-again, with cxib and with mlx5_core and mlx5_ib. Writes JSON to the file that it is given.
+"""Measures in a guest with one emulated HCA the time, commands and memory until an RDMA device is registered, and until
+it is gone, with cxib and with mlx5_core and mlx5_ib. Writes JSON to OUTPUT.
 
 usage: measure_bring_up.py CXIB_MODULE OUTPUT
 """
@@ -20,8 +20,8 @@ from collections.abc import Callable
 CLASS = pathlib.Path("/sys/class/infiniband")
 DEVICES = pathlib.Path("/sys/bus/pci/devices")
 DEBUGFS = pathlib.Path("/sys/kernel/debug")
-PATIENCE = 300.0  # seconds; only ends a run that has failed anyway
-ROUNDS = 3  # drivers take turns; the median counts
+PATIENCE = 300.0  # seconds; ends only a run that has already failed
+ROUNDS = 3  # drivers take turns; the median is reported
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ def commands_of_mlx5() -> int:
 
 
 def settled(count: Callable[[], int]) -> int:
-    """A number that keeps growing for a while: what is left to be done in the background counts, too."""
+    """Waits until a growing number stays constant, so that background work is included."""
     last, same = -1, 0
     while same < 5:
         time.sleep(0.5)
@@ -99,8 +99,8 @@ def settled(count: Callable[[], int]) -> int:
 
 
 def free_memory() -> int:
-    """Unused memory in KiB. The page cache is dropped first; running processes read their files in again at once. Pages on
-    the kernel's per-CPU lists do not count as free."""
+    """Unused memory in KiB. Drops the page cache first; running processes read their files again at once. Pages on the
+    kernel's per-CPU lists do not count as free."""
     run("sync")
     write(pathlib.Path("/proc/sys/vm/drop_caches"), "3")
     time.sleep(0.5)
@@ -111,7 +111,7 @@ def free_memory() -> int:
 
 
 def text_size(modules: tuple[str, ...]) -> int:
-    """KiB of the modules."""
+    """Size of the modules in KiB."""
     return sum(int(pathlib.Path("/sys/module", name, "coresize").read_text()) for name in modules) // 1024
 
 
@@ -136,14 +136,14 @@ def measure(driver: Driver) -> dict[str, float]:
 
 def main() -> int:
     module, output = "/tmp/cxib.ko", pathlib.Path(sys.argv[2])
-    # As it would be installed: reading debugging information takes more memory than all the rest.
+    # An installed module has no debugging information, which takes more memory than all the rest.
     run("strip", "--strip-debug", "-o", module, sys.argv[1])
     drivers = (
         Driver("cxib", lambda: load_cxib(module), unload_cxib, commands_of_cxib, ("cxib",)),
         Driver("mlx5_core + mlx5_ib", lambda: run("modprobe", "-a", "mlx5_core", "mlx5_ib") and None,
                lambda: run("rmmod", "mlx5_ib", "mlx5_core") and None, commands_of_mlx5, ("mlx5_core", "mlx5_ib")),
     )
-    # What both need is there before, and the clients of the RDMA core are the same.
+    # Modules that both drivers need are loaded first, and both have the same clients of the RDMA core.
     run("modprobe", "-a", "mlx5_ib", "ib_umad", "rdma_ucm")
     run("rmmod", "mlx5_ib", "mlx5_core")
     for name in run("modinfo", "-F", "depends", module).strip().split(","):

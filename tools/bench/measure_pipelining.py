@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest, reads of a disk with protection information whose target posts data and response together, and
-one that does not: the same module, whose connections find signature pipelining or do not. Writes JSON.
+"""Measures in a guest reads of a disk with protection information whose NVMe target does or does not post data and
+response together: connections of the same module with or without signature pipelining. Writes JSON to OUTPUT.
 
-usage: measure_pipelining.py OUTPUT ROUNDS SECONDS     by tools/testing/ulp/guest/python; SECONDS is of each measurement
-       measure_pipelining.py OUTPUT ROUNDS             in a guest with one processor, whose clock counts instructions: what a
-                                                       read takes
+usage: measure_pipelining.py OUTPUT ROUNDS SECONDS     SECONDS is the time of each measurement
+       measure_pipelining.py OUTPUT ROUNDS             measures the cost of a read; needs a guest with one processor
+                                                       whose clock counts instructions
+
+Runs with tools/testing/ulp/guest/python.
 """
 
 import contextlib
@@ -25,11 +27,11 @@ from control import control
 SIZE = "8m"
 COUNTED_READS = 2000
 DELAYS_MS = (0, 2, 5, 10)
-COSTED_READS = 1000  # twice as many are fewer than the blocks of the disk, where fio would end
+COSTED_READS = 1000  # twice as many must be fewer than the blocks of the disk, where fio would end
 DELAYED_READS = 100
-DELAYED_ROUNDS = 3  # the delays tell so much more than other differences that further turns add nothing
+DELAYED_ROUNDS = 3  # delays dominate other differences, so more turns add nothing
 DEPTHS = (1, 16)
-BAD = 16  # reads of a bad block
+BAD = 16  # number of reads of a bad block
 INTERRUPTS = pathlib.Path("/proc/interrupts")
 STATISTICS = pathlib.Path("/proc/stat")
 TIMERS = pathlib.Path("/proc/timer_list")
@@ -61,12 +63,12 @@ def percentile_us(found: dict, percent: int) -> float:
 
 
 def work_queues() -> dict:
-    """Of the target's HCA."""
+    """Work queues of the target's HCA."""
     return control("stats")["hca0"]["parts"]["work_queues"]
 
 
 def interrupts() -> list[int]:
-    """Of completion vectors: the target's HCA, then the host's."""
+    """Interrupts of the completion vectors: the target's HCA, then the host's."""
     lines = INTERRUPTS.read_text().splitlines()
     sums = []
     for end in wire.ends():
@@ -77,7 +79,7 @@ def interrupts() -> list[int]:
 
 
 def count(path: str) -> dict[str, float]:
-    """What a read costs the target's HCA."""
+    """Cost of a read for the target's HCA."""
     before, interrupted = work_queues(), interrupts()[0]
     done = read(path, f"--number_ios={COUNTED_READS}")["total_ios"]
     after = work_queues()
@@ -89,8 +91,8 @@ def count(path: str) -> dict[str, float]:
 
 
 def delayed(path: str) -> list[float]:
-    """Latency in µs with each delay of all packets of connections. Of the quickest tenth: what the others waited for
-    is a processor of the machine."""
+    """Latency in µs of the fastest tenth for each delay of all packets. The other reads waited for a processor of the
+    host machine."""
     latencies = []
     for delay in DELAYS_MS:
         if delay:
@@ -124,7 +126,7 @@ def commands() -> int:
 
 
 def stops() -> dict[str, int]:
-    """What stops of the target's queue pair take: one after the other, by reads of a bad block."""
+    """Cost of stops of the target's QP, one after the other, caused by reads of a bad block."""
     with disk(is_pipelined=True) as path, pipelined.bad_blocks(protection.PLACE // pipelined.BLOCK):
         before = commands()
         for _ in range(BAD):
@@ -136,7 +138,7 @@ def stops() -> dict[str, int]:
 
 
 def busy_ns() -> int:
-    """How long the guest's only processor has not been idle: its instructions, where each takes 1 ns."""
+    """Time in which the guest's only processor was busy. It equals the number of instructions, as each takes 1 ns."""
     text = TIMERS.read_text()
     idle = sum(int(time) for time in re.findall(r"\.(?:idle|iowait)_sleeptime\s*: (\d+) nsecs", text))
     return int(re.search(r"^now at (\d+) nsecs", text, re.MULTILINE)[1]) - idle
@@ -147,7 +149,7 @@ def switches() -> int:
 
 
 def spent(path: str, depth: int, reads: int) -> dict[str, int]:
-    """By the guest, on a run of fio."""
+    """Cost of a fio run for the guest."""
     def now() -> dict[str, int]:
         return {"instructions": busy_ns(), "switches": switches(), "interrupts": sum(interrupts())}
 
@@ -157,7 +159,7 @@ def spent(path: str, depth: int, reads: int) -> dict[str, int]:
 
 
 def spent_on_read(path: str, depth: int) -> dict[str, float]:
-    """By fio, host and target. To start fio and to end it takes the same in both runs."""
+    """Cost of a read for fio, host and target: the difference of two runs, without fio's start and end."""
     few, many = (spent(path, depth, factor * COSTED_READS) for factor in (1, 2))
     return {name: (value - few[name]) / COSTED_READS for name, value in many.items()}
 
@@ -172,7 +174,7 @@ def measure_cost(is_pipelined: bool) -> dict[int, dict[str, float]]:
 def measure_times(rounds: int, seconds: int) -> dict:
     results = {"delays_ms": DELAYS_MS, "seconds": seconds, "stops": stops(), "with": [], "without": []}
     for number in range(rounds):
-        # In turns, each kind as often first as last.
+        # The two kinds take turns, and each is first equally often.
         for is_pipelined in (True, False) if number % 2 == 0 else (False, True):
             results["with" if is_pipelined else "without"].append(measure(is_pipelined, seconds, number < DELAYED_ROUNDS))
     return results

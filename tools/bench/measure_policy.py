@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest whose time stamp counter counts instructions, what a completion costs besides done() where the RDMA
-core polls. Writes JSON to the file that it is given.
+"""Measures the cost of a completion without done() if the RDMA core polls, in a guest whose time stamp counter counts
+instructions. Writes JSON to OUTPUT.
 
 usage: measure_policy.py TEST_MODULE OUTPUT
 """

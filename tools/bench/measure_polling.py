@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest whose time stamp counter counts instructions, how polling contexts share one completion vector.
-Writes JSON to the file that it is given.
+"""Measures how polling contexts share one completion vector, in a guest whose time stamp counter counts instructions.
+Writes JSON to OUTPUT.
 
 usage: measure_polling.py TEST_MODULE OUTPUT SECONDS
 """
@@ -37,14 +37,15 @@ TRIGGERS = {
 
 
 def preemption() -> str:
-    """The kernel's choice, which it prints in parentheses."""
+    """The current preemption mode, which the kernel prints in parentheses."""
     found = re.search(r"\((\w+)\)", (SCHEDULER / "preempt").read_text())
     return found[1] if found else "fixed"
 
 
 @contextlib.contextmanager
 def without_fair_server() -> Iterator[None]:
-    """The scheduler starts a timer of this server when a processor gets its first task: at some wake-ups of a task, not at others."""
+    """Turns off the scheduler's fair server: it starts a timer when a processor gets its first task, so that only some
+    wake-ups of a task pay for it."""
     before = {path: path.read_text() for path in SCHEDULER.glob("fair_server/cpu*/runtime")}
     for path in before:
         path.write_text("0")
@@ -65,18 +66,18 @@ def measure(context: str, seconds: int) -> dict:
 
 @contextlib.contextmanager
 def work_items_timed() -> Iterator[None]:
-    """Costs instructions, so nothing else is measured meanwhile."""
+    """Traces work items. This costs instructions, so nothing else is measured at the same time."""
     with contextlib.ExitStack() as stack:
         for path, text in [(TRACING / "synthetic_events", "bench_work unsigned long function; u64 us"),
                            *((TRACING / "events" / event / "trigger", trigger) for event, trigger in TRIGGERS.items())]:
             path.write_text(text)
-            # Opening it to write anew removes what is there.
+            # Opening the trace file for writing clears it.
             stack.callback(path.write_text, "")
         yield
 
 
 def long_work_items(context: str) -> int:
-    """Work items of the CQs that held their processor for longer than the kernel likes."""
+    """Number of CQ work items that kept their processor for longer than the kernel's limit."""
     with work_items_timed():
         bench_polling.load(context, EQUAL_US, period_us=PERIOD_US, seconds=HOG_SECONDS)
         found = (TRACING / "events/synthetic/bench_work/hist").read_text()

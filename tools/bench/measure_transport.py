@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest: message rate, latency and bandwidth of emulated HCAs beside rdma_rxe, and how
-the emulator copes with many queue pairs. Writes JSON to the file that it is given.
+"""Measures in a guest the message rate, latency and bandwidth of emulated HCAs and of rdma_rxe, and how the emulator
+scales with many QPs. Writes JSON to OUTPUT.
 
 usage: measure_transport.py OUTPUT CONNECTIONS
 """
@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable
 
 CLASS = pathlib.Path("/sys/class/infiniband")
-PATIENCE = 600  # seconds; only ends a run that has failed anyway
-ROUNDS = 3  # of each measurement, devices taking turns; the median counts
+PATIENCE = 600  # seconds; ends only a run that has already failed
+ROUNDS = 3  # of each measurement; devices take turns, the median is reported
 TCP_PORTS = itertools.count(20000)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Two devices that talk to each other, or one that talks to itself."""
+    """Two devices that send to each other, or one device that sends to itself."""
 
     name: str
     server: str
@@ -42,8 +42,8 @@ class Measurement:
     value: Callable[[list[float]], float]
 
 
-# perftest's columns: bandwidth: size, iterations, peak and average in MB/s (or Gb/s), million messages a
-# second; latency: size, iterations, minimum, maximum, typical (the median), ...
+# perftest's columns. Bandwidth: size, iterations, peak and average in MB/s (or Gb/s), million messages per second.
+# Latency: size, iterations, minimum, maximum, typical (the median), ...
 MEASUREMENTS = (
     Measurement("message_rate", "64-byte RC sends", "messages/s", "higher",
                 ("ib_send_bw", "-s", "64", "-n", "20000"), lambda columns: columns[4] * 1e6),
@@ -63,7 +63,7 @@ def run(*words: str) -> str:
 
 
 def add_rxe() -> Pair:
-    """One rdma_rxe device on an interface that leads nowhere: it hands packets to itself."""
+    """One rdma_rxe device on an interface without a peer: it sends packets to itself."""
     run("ip", "link", "add", "bench0", "type", "dummy")
     run("ip", "address", "add", "192.0.2.1/24", "dev", "bench0")
     run("ip", "link", "set", "bench0", "up", "mtu", "4200")
@@ -87,7 +87,7 @@ def await_listener(port: int, server: subprocess.Popen) -> None:
 
 
 def columns_of(output: str) -> list[float]:
-    """The line of results: the one behind the line of headings, which begins with #bytes."""
+    """The result line, which follows the heading line that begins with #bytes."""
     lines = output.splitlines()
     heading = next(index for index, line in enumerate(lines) if line.strip().startswith("#bytes"))
     return [float(word) for word in lines[heading + 1].split()]

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest: the kernel's upper layer protocols over the driver that it has. Adds to a JSON file.
+"""Measures the ULPs in a guest with its current driver. Adds the results to the JSON file OUTPUT.
 
-usage: measure_ulps.py OUTPUT NAME SECONDS     by tools/testing/ulp/guest/python; SECONDS is of each measurement
+usage: measure_ulps.py OUTPUT NAME SECONDS
+
+SECONDS is the time of each measurement. Runs with tools/testing/ulp/guest/python.
 """
 
 import contextlib
@@ -22,7 +24,7 @@ import srp
 import wire
 
 MEGABYTE = 1e6
-# Name, what is measured, fio's direction, block, requests in flight.
+# Name, measured quantity, fio's direction, block size, queue depth.
 WORKLOADS = (
     ("read 4 KiB", "iops", "randread", "4k", 16),
     ("write 4 KiB", "iops", "randwrite", "4k", 16),
@@ -33,7 +35,7 @@ WORKLOADS = (
 
 
 class Results:
-    """Rows: what, unit, value."""
+    """Rows of name, unit and value."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds  # for each measurement
@@ -45,14 +47,14 @@ class Results:
 
 
 def busy_seconds() -> float:
-    """What all processors of this guest have worked so far."""
+    """Busy time of all processors of this guest."""
     words = [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     return (sum(words) - words[3] - words[4]) / 100
 
 
 def run_fio(path: str, direction: str, block: str, depth: int, seconds: int) -> tuple[dict, float]:
-    """The part of the report that is of this direction, and what the processors have worked. A guest that got no processor
-    for all of the time has done nothing: it does so again."""
+    """The part of fio's report for this direction, and the busy time of the processors. Repeats a measurement in which
+    the guest was not scheduled at all."""
     while True:
         before = busy_seconds()
         job = disks.fio(path, f"--rw={direction}", f"--bs={block}", f"--iodepth={depth}", "--time_based",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures, in a guest whose time stamp counter counts instructions, what posting and polling cost with the driver
-that is loaded. Writes JSON to the file that it is given.
+"""Measures the cost of posting and polling with the loaded driver, in a guest whose time stamp counter counts
+instructions. Writes JSON to OUTPUT.
 
 usage: measure_verbs.py TEST_MODULE OUTPUT
 """
@@ -28,7 +28,7 @@ def measure() -> str:
 
 
 def parse(report: str) -> dict[str, dict[str, int]]:
-    """Lines of a name, then words and numbers in turn."""
+    """Parses lines that consist of a name, then words and numbers in turn."""
     found = {}
     for line in report.splitlines():
         name, *words = line.split()

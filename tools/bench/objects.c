@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tells how long a program waits for a queue pair while there are few and while there are many, and how often a second
- * it can register memory.
+ * Measures the time to create a QP when there are few and many QPs, and the rate of memory
+ * registrations.
  *
  * usage: objects DEVICE
  *
  * Prints one line of JSON:
  *   {"create_us": {"100": T, "1000": T, "10000": T}, "registrations": {"4096": N, ...}}
- * where the times are medians of the 101 creations up to that many queue pairs, and the numbers are registrations a
- * second of so many bytes, each with its deregistration: as many as the median of their times allows.
+ * Each T is the median time of the last 101 creations up to that number of QPs. Each N is the
+ * number of registrations per second of so many bytes, computed from the median time of a
+ * registration with its deregistration.
  */
 #include <infiniband/verbs.h>
 
@@ -21,7 +22,7 @@
 #include <time.h>
 
 enum {
-	WINDOW = 101, /* creations whose median is taken */
+	WINDOW = 101, /* the median of so many creations is reported */
 	OBJECTS_MAX = 10000,
 	ROUNDS_MIN = 5,
 	ROUNDS_MAX = 1001,

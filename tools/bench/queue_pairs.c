@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Connects many queue pairs between two devices, sends a message through each, and measures how long
- * creating one takes while there are few and while there are many.
+ * Connects many QPs between two devices, sends a message through each, and measures the time to
+ * create a QP when there are few and many QPs.
  *
  * usage: queue_pairs DEVICE DEVICE COUNT
  *
  * Prints one line of JSON:
  *   {"queue_pairs": N, "messages": N, "create_at_100_us": T, "create_at_all_us": T}
- * where the times are medians of 101 creations around the 100th and of the last 101. COUNT is the number of connections: each has
- * a queue pair on either device.
+ * The times are medians of 101 creations around the 100th and of the last 101. COUNT is the number
+ * of connections, each with a QP on either device.
  */
 #include <infiniband/verbs.h>
 
@@ -22,11 +22,11 @@
 
 enum {
 	MESSAGE_SIZE = 64,
-	WINDOW = 101, /* creations whose median is taken */
+	WINDOW = 101, /* the median of so many creations is reported */
 	FEW = 100,
 	BATCH = 64, /* outstanding messages */
 	COMPLETIONS = 1024,
-	PATIENCE = 600, /* seconds; only ends a run that has failed anyway */
+	PATIENCE = 600, /* seconds; ends only a run that has already failed */
 };
 
 struct side {
@@ -93,7 +93,7 @@ static void set_up(struct side *side, const char *device, long count)
 		fail("%s: %zu bytes can't be registered", device, size);
 }
 
-/* Returns how long it took, in microseconds. */
+/* Returns the time in microseconds. */
 static double create(struct side *side, long index)
 {
 	struct ibv_qp_init_attr attributes = {

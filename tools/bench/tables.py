@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints what was measured as the tables of Documentation/performance/, and writes the data of the plot, if there is one.
+"""Prints results as tables for Documentation/performance/, and writes the data of the plot, if there is one.
 
 usage: tables.py NAME RESULTS
 
-RESULTS is build/bench/NAME.json; the data of the plot go to NAME.dat beside it.
+RESULTS is build/bench/NAME.json. The data of the plot go to NAME.dat next to it.
 """
 
 import datetime
@@ -23,7 +23,7 @@ IN_TREE = "mlx5_core + mlx5_ib"
 
 
 def table(rows: list[list[str]]) -> str:
-    """A simple table of reStructuredText, the first row is its heading."""
+    """A simple reStructuredText table. The first row is the heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -67,7 +67,7 @@ Figures = dict[tuple[str, str, str], dict[str, list[float]]]
 
 
 def ulp_figures(results: dict) -> Figures:
-    """The values of all turns by driver, for each protocol, measurement and unit."""
+    """The values of all turns by driver for each protocol, measurement and unit."""
     figures: Figures = {}
     for driver, turns in results.items():
         for row in itertools.chain.from_iterable(turns):
@@ -152,7 +152,7 @@ def jain(values: list[float]) -> float:
 
 
 def worst_jain(found: dict) -> float:
-    """Of processor time in done() of the full CQs, in the worst second."""
+    """Jain's index of the processor time in done() of the full CQs, in the worst second."""
     costs = [hog["cost_us"] for hog in found["hogs"]]
     windows = [[0] * len(costs), *found["windows"]]
     return min(jain([(now - before) * cost for now, before, cost in zip(after, first, costs, strict=True)])
@@ -160,7 +160,7 @@ def worst_jain(found: dict) -> float:
 
 
 def rates(found: dict) -> list[float]:
-    """Completions a second of each full CQ."""
+    """Completions per second of each full CQ."""
     return [completed / len(found["windows"]) for completed in found["windows"][-1]]
 
 
@@ -192,7 +192,7 @@ def judged(text: str, *, is_reached: bool) -> str:
 
 
 def polling_goals(contexts: dict) -> str:
-    """Each goal, with the figure of each context of cxib beside it."""
+    """A table of the goals with the figure of each context of cxib."""
     p99 = {context: quantile(measured["equal"]["latencies_ns"], 0.99) for context, measured in contexts.items()}
     medians = {context: statistics.median(measured["alone"]) for context, measured in contexts.items()}
     rows = [["context", *(f"p99 of {context} (1/{least})" for context, least in POLLING_P99_GOALS.items()),
@@ -211,7 +211,7 @@ def polling_goals(contexts: dict) -> str:
 
 
 def polling_data(contexts: dict) -> str:
-    """For the plot: the 99th percentiles of the waits in microseconds."""
+    """Data of the plot: 99th percentiles of the latencies in microseconds."""
     return "".join(
         " ".join([context, *(f"{quantile(measured[load]['latencies_ns'], 0.99) / 1000:.0f}" for load in POLLING_LOADS)]) + "\n"
         for context, measured in contexts.items())
@@ -232,14 +232,14 @@ def polling(results: dict) -> Iterator[str]:
 
 
 def slope(delays: list[float], latencies: list[float]) -> float:
-    """Of the straight line that fits best: how many times a delay is in a latency."""
+    """Slope of the best straight line: how often a latency contains the delay."""
     middle, mean = statistics.mean(delays), statistics.mean(latencies)
     above = sum((delay - middle) * (latency - mean) for delay, latency in zip(delays, latencies, strict=True))
     return above / sum((delay - middle) ** 2 for delay in delays)
 
 
 def pipelining_medians(results: dict, kind: str) -> dict[str, float]:
-    """The medians of all turns, by what was measured."""
+    """The medians of all turns by measured quantity."""
     turns, delays_us = results["times"][kind], [1000 * delay for delay in results["times"]["delays_ms"]]
     values = {name: statistics.median(turn[name] for turn in turns)
               for name in ("latency_us", "latency_p10_us", "latency_p99_us", "iops", "mixed_iops")}
@@ -251,18 +251,18 @@ def pipelining_medians(results: dict, kind: str) -> dict[str, float]:
 
 
 def pipelining_cost_spread(costs: dict) -> float:
-    """By what share of the least the instructions of turns differ at most."""
+    """The largest difference between the instructions of turns, relative to the smallest."""
     turns = [[turn[depth]["instructions"] for turn in costs[kind]] for kind in costs for depth in costs[kind][0]]
     return max(max(found) / min(found) for found in turns) - 1
 
 
 def pipelining_spread(results: dict) -> float:
-    """How far the turns of a figure lie apart at most, of those that are times."""
+    """The largest difference between the turns of a time."""
     return max(max(turn[name] for turn in results[kind]) / min(turn[name] for turn in results[kind])
                for kind in ("with", "without") for name in ("latency_us", "latency_p10_us", "iops", "mixed_iops"))
 
 
-# Name, what it is, digits, the goal: of the ratio with/without from, to.
+# Name, description, digits, and the range of the with/without ratio that is the goal.
 PIPELINING = (
     ("slope", "one-way trips in the latency, depth 1", 2, 0.47, 0.53),
     ("send_completions", "send CQEs of the target for a read", 2, 0, 0.51),
@@ -274,7 +274,7 @@ PIPELINING = (
     ("iops", "IOPS, depth 16", 0, 1.1, None),
     ("mixed_iops", "IOPS, reads and writes, depth 16", 0, 0.97, None),
 )
-# For a read, of host and target in a guest with one processor.
+# Costs of a read for host and target, in a guest with one processor.
 PIPELINING_COSTS = (
     ("instructions_1", "instructions, depth 1", 0, None, None),
     ("interrupts_1", "completion interrupts, depth 1", 2, None, None),
@@ -302,7 +302,7 @@ def pipelining_table(figures: tuple, ours: dict[str, float], theirs: dict[str, f
 
 
 def pipelining_data(results: dict) -> str:
-    """For the plot: a delay, and the latencies without and with pipelining, in milliseconds."""
+    """Data of the plot: a delay, and the latencies without and with pipelining, in milliseconds."""
     lines = []
     for i, delay in enumerate(results["times"]["delays_ms"]):
         found = [statistics.median(turn["delayed_us"][i] for turn in results["times"][kind] if "delayed_us" in turn) / 1000

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The part of the demonstration that runs in the guest; ends with a table of what ran, what it moved and how fast."""
+"""Runs the demonstration in the guest and prints a table of what ran, how much it transferred and how fast."""
 
 import contextlib
 import dataclasses
@@ -99,7 +99,7 @@ def try_files(name: str, files: disks.FileSystem) -> Row:
 
 
 def try_disk(name: str, disk: str) -> list[Row]:
-    """Random blocks with a comparison of what is read, then a file system."""
+    """Writes random blocks and compares what it reads, then tests a file system."""
     began = time.monotonic()
     disks.verify(disk, "64k", size="16m")
     took = time.monotonic() - began
@@ -165,7 +165,7 @@ def print_table(rows: list[Row]) -> None:
 
 
 def run_part(part: Callable[[], Row | list[Row]], rows: list[Row]) -> None:
-    """A part that fails does not keep the others from being shown."""
+    """Runs a part; a failed part does not stop the other ones."""
     try:
         result = part()
         rows.extend(result if isinstance(result, list) else [result])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks the links between rendered pages: each file and each anchor that a page names has to be there.
+"""Checks that each file and each anchor in a link of the rendered pages exists.
 
 usage: links.py DIRECTORY
 """
@@ -29,7 +29,7 @@ class Page(html.parser.HTMLParser):
 
 
 def target_of(page: pathlib.Path, link: str) -> tuple[pathlib.Path, str] | None:
-    """The file and the anchor of a link, None for a link to another site."""
+    """The file and the anchor of a link; None for a link to another site."""
     parts = urllib.parse.urlsplit(link)
     if parts.scheme or parts.netloc:
         return None

@@ -9,7 +9,7 @@ LAB_KERNEL ?= stock
 lab: ## Debian tree, QEMU, guest kernels; once, then at once
 	@tools/lab/prepare
 
-# The debug kernel is compiled beside what does not want it.
+# The debug kernel is built in the background; what does not need it runs at the same time.
 lab-tree:
 	@tools/lab/prepare --for stock
 

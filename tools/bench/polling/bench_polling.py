@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The module bench_polling in the guest."""
+"""Runs the module bench_polling in the guest."""
 
 import os
 import pathlib
@@ -13,7 +13,8 @@ def contexts() -> list[str]:
 
 
 def measure(what: str, **settings: object) -> list[list[str]]:
-    """Lines of the report, as words; what the module can't do is a RuntimeError with its reason."""
+    """Runs a measurement; returns the lines of its report as words. Raises RuntimeError with the reason if the module
+    cannot run it."""
     descriptor = os.open(DEBUGFS / "run", os.O_WRONLY)
     try:
         os.write(descriptor, " ".join([what, *(f"{name}={value}" for name, value in settings.items())]).encode())
@@ -25,21 +26,22 @@ def measure(what: str, **settings: object) -> list[list[str]]:
 
 
 def alone(context: str, samples: int) -> list[int]:
-    """Cycles from the interrupt to done(), of each sample."""
+    """Cycles from the interrupt to done() for each sample."""
     return [int(cycles) for _, cycles in measure("alone", context=context, samples=samples)]
 
 
 def core(samples: int) -> list[tuple[int, int]]:
-    """Cycles from the interrupt to comp_handler, and from done() to the end of the arming, where the RDMA core polls."""
+    """With polling by the RDMA core: cycles from the interrupt to comp_handler, and from done() to the end of
+    arming."""
     return [(int(event), int(arming)) for _, event, arming in measure("core", context="core-workqueue", samples=samples)]
 
 
 def load(context: str, costs_us: list[int], **settings: int) -> dict:
-    """What hogs whose done() has these costs leave to each other and to a CQ that is mostly idle.
+    """Measures what full CQs ("hogs") with these costs of done() leave to each other and to a mostly idle CQ.
 
-    `hogs`: cost_us, posted and completed of each; `windows`: by second, completions of each hog until then;
-    `longest_hold_ns`: how long done() of one hog ran in a row; `idle`: posted, completed and delayed, and
-    interrupts that reported completions; `latencies_ns`: how long each completion of that waited.
+    `hogs`: cost_us, posted and completed of each hog; `windows`: completions of each hog at the end of each second;
+    `longest_hold_ns`: the longest time in which only done() of one hog ran; `idle`: posted, completed and delayed WRs,
+    and interrupts that reported completions; `latencies_ns`: latency of each completion of the idle CQ.
     """
     found: dict = {"hogs": [], "windows": [], "idle": {}, "latencies_ns": []}
     for name, *words in measure("load", context=context, hogs=",".join(map(str, costs_us)), **settings):

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a guest does on both sides of a snapshot: it reports to the lab that it can be stopped, and each resumed guest
- * gets the time, the random numbers, the checkout and the HCAs of its own run.
+ * Runs before and after a snapshot: reports to the lab that the guest can be stopped, and gives
+ * each resumed guest the time, random seed, checkout and HCAs of its run.
  *
- * One program that is in memory when the snapshot is made: each process that need not be started is time saved in every
- * guest.
+ * The snapshot contains the running program, because starting a process takes time in each guest.
  *
- * usage: await_resume FILE   standard input and output are the control port; the directory of the run goes to FILE
+ * usage: await_resume FILE
+ *
+ * Standard input and output are the control port. FILE gets the directory of the run.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 
 static const char vendor_of_hcas[] = "0x15b3\n";
 
-/* What the lab tells when it resumes the guest. */
+/* What the lab sends when it resumes the guest. */
 struct orders {
 	struct timespec now;
 	unsigned int hcas;
@@ -48,7 +49,7 @@ static void tell(const char *word)
 		exit(1);
 }
 
-/* The port has no end of file that would mean something: the lab always sends a whole line. */
+/* The lab always sends complete lines, so an end of file has no meaning. */
 static void read_line(char *line, size_t size)
 {
 	size_t length = 0;
@@ -73,8 +74,8 @@ static void parse_orders(const char *line, struct orders *orders)
 }
 
 /*
- * All guests of a snapshot have the state of one generator. The seed counts as entropy, and the kernel takes it at
- * once: left to itself it would do that a minute later.
+ * All guests of a snapshot share the state of the random number generator. The seed counts as
+ * entropy, which the kernel then uses at once instead of a minute later.
  */
 static void seed_random_numbers(const unsigned char *seed)
 {
@@ -112,8 +113,8 @@ static int is_hca(const char *device)
 }
 
 /*
- * A device is in sysfs before it is complete and can have a driver. The kernel adds devices under the lock that a
- * rescan takes: when that is over the device is complete.
+ * A device appears in sysfs before it can have a driver. The kernel adds devices under the lock
+ * that a rescan takes, so after a rescan the device is complete.
  */
 static void await_completion(const char *device)
 {
@@ -127,7 +128,7 @@ static void await_completion(const char *device)
 	close(file);
 }
 
-/* Returns how many HCAs the kernel has found, all of them complete. */
+/* Returns the number of HCAs that the kernel has found; all of them are complete. */
 static unsigned int count_hcas(void)
 {
 	DIR *devices = opendir(DEVICES);
@@ -146,7 +147,10 @@ static unsigned int count_hcas(void)
 	return count;
 }
 
-/* The lab plugs the next one in when the one before is there: else the kernel may find them in another order. */
+/*
+ * The lab plugs an HCA in when the previous one is complete. Otherwise the kernel might find them
+ * in another order.
+ */
 static void await_hcas(unsigned int hcas)
 {
 	static const struct timespec pause = { .tv_nsec = 20000000 };

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The guest's ways to the lab: virtio-serial ports for control and for the command's output. Sourced by start.
+# The guest's channels to the lab: virtio-serial ports for control and for the command's output. Sourced by start.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 output=/run/lab/output
 errors=/run/lab/errors
 
-# Leaves the device of a port in $port; without udev there are no names in /dev.
+# Sets $port to the device of a port. Without udev /dev has no names.
 find_port() { # NAME
 	local directory name
 	port=
@@ -24,9 +24,9 @@ open_channels() {
 	find_port out
 	out=$port
 	find_port err
-	# A port can be opened once only, a pipe as often as programs like (/dev/stdout): relays stand between them.
+	# A port can be opened only once, but programs open /dev/stdout repeatedly: relays copy pipes to ports.
 	/opt/lab/lab-guest relay "$output" "$out" "$errors" "$port" 3>&- &
-	# Writers of our own keep the pipes open when the command has none.
+	# These writers keep the pipes open while the command has none.
 	exec 4> "$output" 5> "$errors"
 }
 
@@ -34,13 +34,13 @@ tell() {
 	printf '%s\n' "$*" >&3
 }
 
-# The mark goes the way of the output, so everything before it has arrived when it does.
+# The mark follows the output through the same port, so it arrives last.
 mark_end() { # STATUS
 	printf '\036LAB-END %s %s\036' "$lab_token" "$1" >&4
 	printf '\036LAB-END %s %s\036' "$lab_token" "$1" >&5
 }
 
-# All but the kernel's own threads.
+# Lists all processes except kernel threads.
 list_processes() {
 	ps --ppid 2 -p 2 --deselect -o pid,ppid,stat,wchan:28,etime,args --forest
 }

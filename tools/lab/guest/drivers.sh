@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Driver, RDMA core and subnet manager of the guest; the checks at the end. Sourced by start.
+# Driver, RDMA core and subnet manager of the guest; the final checks. Sourced by start.
 # shellcheck shell=bash disable=SC2154
 
-# For devices, and for active ports; only ends a run that has failed anyway.
+# Limit for devices and active ports; ends only a run that has already failed.
 ACTIVE_SECONDS=300
 
-# From here on: a kernel that looks for data races while it boots takes minutes, and finds those of others.
+# Starts KCSAN only now: a boot with KCSAN takes minutes and finds races of other code.
 watch_for_races() {
 	if [ -e /sys/kernel/debug/kcsan ]; then echo on > /sys/kernel/debug/kcsan; fi
 }
@@ -28,10 +28,10 @@ load_drivers() {
 	fi
 }
 
-# The RDMA core's, which load the core itself.
+# User interfaces of the RDMA core, which load the core.
 USER_INTERFACES=(ib_uverbs ib_umad rdma_ucm)
 
-# With what they depend on.
+# Loads modules with their dependencies.
 load_modules() { # NAME-OR-FILE…
 	/opt/lab/lab-guest load "$@" 2> /run/lab/message || fail "$(< /run/lab/message)"
 }
@@ -43,7 +43,7 @@ load_cxib() {
 	bind_cxib
 }
 
-# The driver takes no device unasked.
+# cxib binds a device only on request.
 bind_cxib() {
 	local device vendor
 	for device in /sys/bus/pci/devices/*; do
@@ -56,12 +56,12 @@ bind_cxib() {
 	done
 }
 
-# A driver that does not use the RDMA core has nothing to show there.
+# A driver without the RDMA core registers no RDMA device.
 registers_devices() {
 	[ -d "/sys/module/ib_core/holders/$LAB_DRIVER" ] || [ "$LAB_DRIVER" = mlx5 ]
 }
 
-# Leaves in $present how many there are.
+# Sets $present to the number of devices.
 count_devices() {
 	local devices=(/sys/class/infiniband/*)
 	present=${#devices[@]}
@@ -79,7 +79,7 @@ await_devices() {
 	done
 }
 
-# Leaves in $inactive, as text, which ports are that.
+# Sets $inactive to a text that names the inactive ports.
 find_inactive_ports() {
 	local directory layer state name
 	inactive=
@@ -93,7 +93,7 @@ find_inactive_ports() {
 	done
 }
 
-# One subnet manager serves the whole fabric: the first guest's, or the emulator's, which needs no start here.
+# One subnet manager serves the fabric: OpenSM in the first guest, or the emulator's, which is already running.
 start_opensm() {
 	opensm --daemon --log_file "$directory/opensm.log" > "$directory/opensm.out" 2>&1 ||
 		fail "OpenSM did not start: $(tail -n 3 "$directory/opensm.out")"
@@ -111,13 +111,13 @@ await_active_ports() {
 	done
 }
 
-# What only shows when everything has run.
+# Checks that are conclusive only at the end.
 final_checks() {
 	local text
 	if [ "$lab_kmemleak" = 1 ]; then
 		scan_for_leaks
 	fi
-	# Any report switches the lock checker off; without one it must still be on, or it has checked nothing.
+	# Any report turns lockdep off. Without a report it must still be on.
 	if [ -e /proc/lockdep_stats ]; then
 		read_text /proc/lockdep_stats
 		if [[ $text =~ debug_locks:\ *0 ]]; then
@@ -126,8 +126,8 @@ final_checks() {
 	fi
 }
 
-# An object counts as leaked when a scan does not find it that begins 5 s after its allocation at the earliest, and its
-# content is what it was at the end of the scan before.
+# An object counts as leaked if a scan that begins at least 5 s after its allocation does not find it, and if its
+# content has not changed since the end of the previous scan.
 scan_for_leaks() {
 	local leaks=/sys/kernel/debug/kmemleak
 	note_contents $leaks
@@ -136,8 +136,8 @@ scan_for_leaks() {
 	cat $leaks > "$directory/kmemleak"
 }
 
-# A scan with a signal pending searches no memory, but notes the contents of all objects at its end. One signal could come
-# before the scan begins: so they come until it has ended.
+# A scan with a pending signal searches no memory, but records the contents of all objects at its end. A single signal
+# might arrive before the scan begins, so signals are sent until it has ended.
 note_contents() { # FILE
 	local process=$BASHPID signals
 	trap : USR1

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the guest's scripts want done and a shell cannot do without further
- * processes. On an emulated processor with the debug kernel each of those
- * takes about half a second, so each call here stands for many of them.
+ * Does for the guest's scripts what a shell can do only with more processes. On an emulated processor
+ * with the debug kernel each process takes about half a second, so one call replaces many of them.
  *
  *   lab-guest system                    file systems, links, pipes, loopback
  *   lab-guest relay [PIPE PORT]...      copies pipes to ports until they end
- *   lab-guest load [NAME | FILE.ko]...  modules, with what they depend on
+ *   lab-guest load [NAME | FILE.ko]...  modules with their dependencies
  *
- * It is linked statically: guests may have another Debian as their root.
+ * The program is linked statically, because guests may have another Debian release as their root.
  *
- * Exit status: 0 all done, 1 something was not (see standard error), 2 bad
- * arguments.
+ * Exit status: 0 success, 1 a failure (see standard error), 2 bad arguments.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +36,7 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* Returns 1, the status of what has failed. */
+/* Returns 1, the exit status of a failure. */
 static int __attribute__((format(printf, 1, 2))) complain(const char *format, ...)
 {
 	va_list arguments;
@@ -52,7 +50,7 @@ static int __attribute__((format(printf, 1, 2))) complain(const char *format, ..
 
 /* ---- modules ---- */
 
-/* Returns the contents of a file, with a 0 behind them; NULL if it cannot be read. */
+/* Returns the contents of a file with a terminating 0; NULL if it cannot be read. */
 static char *read_file(const char *path)
 {
 	struct stat status;
@@ -115,7 +113,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* Loads a file alone; needed_by, if any, is only for the message. */
+/* Loads a single file. needed_by is only for the message and may be NULL. */
 static int load_file(const char *path, const char *needed_by)
 {
 	int flags = ends_with(path, ".xz") ? MODULE_INIT_COMPRESSED_FILE : 0;
@@ -140,7 +138,7 @@ static int load_file(const char *path, const char *needed_by)
 	return status;
 }
 
-/* Where modules of the running kernel are. */
+/* Returns the directory with the modules of the running kernel. */
 static const char *module_directory(void)
 {
 	static char path[sizeof("/lib/modules/") + sizeof(((struct utsname *)NULL)->release)];
@@ -153,7 +151,7 @@ static const char *module_directory(void)
 	return path;
 }
 
-/* Returns the line of a list of modules that begins with this one, NULL if it is not there. */
+/* Returns the line of a list that begins with this module, or NULL. */
 static const char *line_of(const char *list, const char *name)
 {
 	char other[MODULE_NAME_SIZE];
@@ -185,8 +183,8 @@ static bool is_built_in(const char *name)
 }
 
 /*
- * A line of modules.dep is "FILE: FILE FILE ...": a module and all that it
- * depends on, of which the last has to be there first.
+ * A line of modules.dep is "FILE: FILE FILE ...": a module and its dependencies, the last of which
+ * must be loaded first.
  */
 static int load_line(const char *line, const char *name, const char *needed_by)
 {
@@ -230,7 +228,7 @@ static int load_name(const char *name, const char *needed_by)
 	return complain("cannot load %s: not in %s", name, module_directory());
 }
 
-/* Loads what a file's "depends=" names, separated by commas. */
+/* Loads the modules that a file's "depends=" names, separated by commas. */
 static int load_dependencies(const char *names, const char *needed_by)
 {
 	char name[MODULE_NAME_SIZE];
@@ -246,7 +244,7 @@ static int load_dependencies(const char *names, const char *needed_by)
 	return status;
 }
 
-/* A file from elsewhere, which modules.dep does not know. */
+/* Loads a file that modules.dep does not contain. */
 static int load_foreign(const char *path)
 {
 	static const char key[] = "\0depends=";
@@ -341,7 +339,7 @@ static int fill_devices(void)
 	return status;
 }
 
-/* The checker of DMA mappings stops after its first finding unless all_errors is set. */
+/* Without all_errors the DMA checker stops after its first finding. */
 static void keep_dma_checker(void)
 {
 	int file = open("/sys/kernel/debug/dma-api/all_errors", O_WRONLY | O_CLOEXEC);
@@ -359,7 +357,7 @@ static int mount_kernel(void)
 
 	status |= mount_one("debugfs", "/sys/kernel/debug", NULL);
 	keep_dma_checker();
-	/* Not every kernel has it. */
+	/* Kernels without tracing lack this file system. */
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	if (access("/sys/kernel/config", F_OK))
 		status |= load_name("configfs", NULL);
@@ -396,7 +394,7 @@ static int set_up_system(void)
 	status |= start_loopback();
 	status |= make_pipe("/run/lab/output");
 	status |= make_pipe("/run/lab/errors");
-	/* Nothing is ever written there: a process that reads it sleeps until its own timeout. */
+	/* This pipe never has data: a process that reads it sleeps until its time-out. */
 	status |= make_pipe("/run/lab/never");
 	return status;
 }
@@ -423,7 +421,7 @@ static bool write_all(int file, const char *data, ssize_t length)
 	return true;
 }
 
-/* Copies as it comes; a thread of its own, so that neither output waits for the other. */
+/* Copies data as they arrive. Each pipe has a thread, so that no output waits for another. */
 static void *copy(void *argument)
 {
 	static __thread char data[65536];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Entry: python3 -m labrun OPTIONS…, started by tools/lab/run inside the lab tree."""
+"""Entry point of python3 -m labrun OPTIONS…, which tools/lab/run starts in the lab tree."""
 
 import os
 import sys
@@ -18,9 +18,9 @@ def _terminal_size():
 
 
 def main():
-    """Runs what the command line says; returns the exit status."""
+    """Runs the command line; returns the exit status."""
     chosen = options.parse(sys.argv[1:])
-    # Inside the guest the checkout is where it is here.
+    # The checkout has the same path in the guest.
     directory = os.getcwd()
     chosen.directory = directory if directory.startswith("/repo") else "/repo"
     chosen.terminal = _terminal_size()
@@ -33,7 +33,7 @@ def main():
     try:
         return Session(chosen, release).run()
     except BrokenPipeError:
-        # Whoever read our output has gone; everything is cleaned up. Python must not try to flush what is left.
+        # The reader of the output has ended, and everything is cleaned up. Python must not flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _READER_GONE
 

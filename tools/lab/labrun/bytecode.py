@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles the tests for their guests: an emulated processor takes seconds for what takes this one a moment."""
+"""Compiles the Python tests on the host, because an emulated processor takes seconds for it."""
 
 import compileall
 from pathlib import Path
@@ -8,9 +8,9 @@ TESTS = Path("/repo/tools/testing")
 
 
 def provide(directory=TESTS):
-    """Puts bytecode beside the Python modules below a directory, where it is missing or older than they are.
+    """Writes bytecode next to the Python modules in a directory if it is missing or out of date.
 
-    Several runs may do so at a time: each file is replaced as a whole. A module that cannot be compiled, or a checkout
-    that cannot be written to, is nothing to be said here: the test says so in the guest.
+    Several runs may do so at the same time, so each file is replaced as a whole. A module with an error or a read-only
+    checkout is ignored here: the test reports it in the guest.
     """
     compileall.compile_dir(directory, quiet=2, workers=1)

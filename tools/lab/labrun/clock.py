@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How fast the time stamp counter counts, which emulated processors share with the host.
+"""Measures the rate of the time stamp counter, which emulated processors share with the host.
 
-A guest's kernel measures that when it boots, by other timers. If the host does not schedule it meanwhile, it measures a
-fraction of the true rate, and all its clocks run several times too fast from then on: each timeout is too short. So the lab
-passes the rate on the kernel's command line.
+At boot a guest's kernel measures the rate with other timers. If the host does not schedule the guest during that time,
+the kernel measures a fraction of the rate, and all its clocks run several times too fast: each time-out is too short.
+So the lab passes the rate on the kernel command line.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import time
 
 _READ_COUNTER = bytes.fromhex("0f31" "48c1e220" "4809d0" "c3")  # rdtsc; shl rdx, 32; or rax, rdx; ret
 _SECONDS = 0.1
-_ATTEMPTS = 50  # of which the one counts that took the shortest time
+_ATTEMPTS = 50  # the one with the shortest time is used
 
 
 def _reader():
@@ -29,7 +29,7 @@ def _now():
 
 
 def _moment(read):
-    """A time in nanoseconds, and the counter at that time."""
+    """A time in nanoseconds and the counter at that time."""
     attempts = []
     for _ in range(_ATTEMPTS):
         before = _now()
@@ -40,7 +40,7 @@ def _moment(read):
 
 
 def counter_khz():
-    """Of the time stamp counter; None on a machine that has none."""
+    """Rate of the time stamp counter in kHz; None if the machine has none."""
     if platform.machine() != "x86_64":
         return None
     read = _reader()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulated HCAs: one process for all guests of a run, so that they are on one switch."""
+"""Runs the emulated HCAs: one process for all guests of a run, so that they share a switch."""
 
 import shlex
 import time
@@ -16,7 +16,7 @@ class EmulatorError(Exception):
 
 
 class Emulator:
-    """Runs cxemu with one socket an HCA."""
+    """Runs cxemu with one socket per HCA."""
 
     def __init__(self, directory, hcas, arguments):
         self.log = directory / "cxemu.log"
@@ -43,7 +43,7 @@ class Emulator:
             time.sleep(0.02)
 
     def end(self):
-        """Ends it; returns what was wrong with its end, or None."""
+        """Ends the emulator; returns a complaint about its end, or None."""
         running = self.child.status is None
         status = self.child.end(_END_SECONDS)
         for socket in self.sockets:
@@ -53,7 +53,7 @@ class Emulator:
         return None
 
     def violations(self):
-        """Lines of the strict checker."""
+        """The lines of the strict checker."""
         if not self.violations_file.exists():
             return []
         return self.violations_file.read_text(errors="replace").splitlines()

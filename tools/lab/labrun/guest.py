@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One guest: its QEMU, its channels, and how far it has come."""
+"""Runs one guest: its QEMU, its channels and its current stage."""
 
 import enum
 import os
@@ -16,20 +16,20 @@ from .qmp import Qmp, QmpError
 from .reports import Scanner, complaints
 from .rundir import shown
 
-# After a report that the guest does not survive: time for the rest of it to reach the log.
+# After a fatal report: time for the rest of the report to reach the log.
 _LAST_WORDS_SECONDS = 5
-# Limits that only expire after a failure; long, because the host may not schedule a guest for a while.
+# These limits expire only after a failure. They are long because the host may not schedule a guest for a while.
 _POWER_OFF_SECONDS = 900
 _TASK_LIST_SECONDS = 60
 _SEED_BYTES = 32
 
 
 class SnapshotError(Exception):
-    """A guest cannot be stopped for a snapshot, or not be resumed from one."""
+    """A guest cannot be stopped for a snapshot or resumed from one."""
 
 
 class Stage(enum.Enum):
-    """What a guest is doing."""
+    """The current stage of a guest."""
 
     BOOT = "was not ready for its command"
     COMMAND = "has not ended its command"
@@ -42,7 +42,7 @@ class Stage(enum.Enum):
 class Guest:
     """A guest from the start of its QEMU to the end.
 
-    channels maps file-like sockets to the functions that take what arrives on them.
+    channels maps file-like sockets to the functions that receive their data.
     """
 
     def __init__(self, number, directory, options, token):
@@ -66,12 +66,12 @@ class Guest:
         self._console_rest = b""
         self._control = None
         self._control_rest = b""
-        # Words about a snapshot that came on the control port.
+        # Words about a snapshot from the control port.
         self._said = []
         self._marks = {name: EndMark(token) for name in ("out", "err")}
         self._outputs = {"out": self._output(sys.stdout), "err": self._output(sys.stderr)}
         self._started = time.monotonic()
-        # All starts of the kernel together: only the last one is reported.
+        # One limit for all boots of the run: the guest reports only the last one.
         self._boot_limit = options.boot_timeout * (options.reboots + 1)
         self._deadline = self._started + self._boot_limit
 
@@ -83,7 +83,7 @@ class Guest:
     # ---- start and end ----
 
     def boot(self, machine, kernel, sockets):
-        """Writes what the guest reads and starts its QEMU; the kernel boots."""
+        """Writes the guest's files and starts its QEMU; the kernel boots."""
         self._write_orders(kernel["initramfs"])
         counter_khz = clock.counter_khz() if qemu.shares_counter(machine, self.options.qemu) else None
         arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz,
@@ -92,7 +92,7 @@ class Guest:
             machine, kernel | {"arguments": arguments}, ports, sockets, self.options.shell), self.options.shell)
 
     def save(self, machine, kernel, root, state):
-        """Boots as far as all guests of this kind come alike, and writes that to a file; the guest ends."""
+        """Boots up to the point that all guests of this kind share, saves the state to a file, and ends the guest."""
         qmp = self._launch_with_qmp(lambda ports: qemu.snapshot_command_line(machine, kernel, ports, root))
         try:
             self._await("stopped")
@@ -106,9 +106,8 @@ class Guest:
             self.end()
 
     def resume(self, machine, kernel, root, state, sockets):
-        """Writes what the guest reads and starts its QEMU with the state of a file; returns when the guest is one of
-        its own and has its HCAs.
-        """
+        """Writes the guest's files and starts its QEMU from a saved state; returns when the guest has its own identity
+        and its HCAs."""
         self._write_orders(kernel["initramfs"])
         connection = self._launch_with_qmp(
             lambda ports: [*qemu.snapshot_command_line(machine, kernel, ports, root, self.options.shell),
@@ -130,7 +129,7 @@ class Guest:
             connection.close()
 
     def _go(self, qmp):
-        """Lets the guest run and sends it the values that differ between guests: time, random seed and HCAs."""
+        """Resumes the guest and sends it the values that differ between guests: time, random seed and HCAs."""
         qmp.ask("cont")
         seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
         seed = os.urandom(_SEED_BYTES).hex()
@@ -138,7 +137,8 @@ class Guest:
             f"resume {seconds} {nanoseconds} {self.options.hcas} {seed} {self.directory}\n".encode())
 
     def _launch(self, words_for, terminal=False, further=()):
-        """Starts QEMU with the guest's channels; words_for gives its words for them. Returns further sockets, by name."""
+        """Starts QEMU with the guest's channels; words_for returns its arguments for them. Returns further sockets by
+        name."""
         handlers = {
             "console": self._take_console,
             "control": self._take_control,
@@ -151,7 +151,7 @@ class Guest:
         self.channels = {mine[name]: handler for name, handler in handlers.items()}
         self._control = mine["control"]
         words = words_for({name: end.fileno() for name, end in theirs.items()}) + shlex.split(self.options.qemu)
-        # Whoever looks at processes sees whose it is.
+        # The name shows in a process list to which run the QEMU belongs.
         words += ["-name", f"guest={self.directory}"]
         (self.directory / "qemu.command").write_text(shlex.join(words) + "\n")
         self.child = Child(words, self.directory / "qemu.log", [end.fileno() for end in theirs.values()],
@@ -164,7 +164,7 @@ class Guest:
         return self._launch(words_for, terminal, ["qmp"])["qmp"]
 
     def _await(self, word, times=1):
-        """Takes what arrives until the guest has said a word so often."""
+        """Reads messages until the guest has sent a word that many times."""
         with selectors.DefaultSelector() as selector:
             for channel, handler in self.channels.items():
                 selector.register(channel, selectors.EVENT_READ, handler)
@@ -195,7 +195,7 @@ class Guest:
         (self.directory / "command").write_text(options.command + "\n")
 
     def end(self):
-        """Makes sure that no QEMU is left; does nothing the second time."""
+        """Ends QEMU if it still runs. Further calls do nothing."""
         if self.stage is Stage.OFF:
             return
         if self.child:
@@ -242,7 +242,7 @@ class Guest:
             elif word == "lockdep-off":
                 self.lockdep_off = True
             elif word == "listed" and self.stage is Stage.TASK_LIST:
-                # The kernel's list is on its way through the serial line.
+                # The kernel's task list is on the serial line.
                 self._enter(Stage.TASK_LIST, 2)
             elif word == "finished":
                 self.status = int(rest)
@@ -250,11 +250,11 @@ class Guest:
 
     @property
     def failed(self):
-        """Whether the rest of the run is pointless."""
+        """Whether the run cannot succeed any more."""
         return bool(self.failures) or self.scanner.fatal
 
     def fail(self, text):
-        """Notes why the run is not good."""
+        """Records why the run fails."""
         self.failures.append(text)
 
     # ---- time ----
@@ -265,11 +265,11 @@ class Guest:
 
     @property
     def seconds_left(self):
-        """Seconds until overdue() wants to be called, None for ever."""
+        """Seconds until overdue() must be called; None for no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def overdue(self):
-        """Acts when the time for the present stage is over."""
+        """Acts at the end of the time limit for the current stage."""
         if self.stage in (Stage.LAST_WORDS, Stage.TASK_LIST):
             self.end()
         elif self.stage is not Stage.OFF:
@@ -290,9 +290,9 @@ class Guest:
         self._enter(Stage.TASK_LIST, _TASK_LIST_SECONDS)
 
     def qemu_ended(self):
-        """To be called when the process is gone and its channels are read to their ends."""
+        """Must be called when the process has ended and its channels have been read to their ends."""
         if self.options.shell and self.stage is Stage.COMMAND and self.child.status == 0:
-            # Ctrl-A X, or the user has powered the guest off.
+            # The user has ended QEMU with Ctrl-A X, or powered the guest off.
             self.status = 0
         elif self.stage in (Stage.BOOT, Stage.COMMAND) and not complaints(self.scanner.reports) and not self.failures:
             what = "before it was ready" if self.stage is Stage.BOOT else "while the command ran"
@@ -304,7 +304,7 @@ class Guest:
     # ---- evidence ----
 
     def log_tail(self, lines=25):
-        """The end of the kernel log, and what QEMU said."""
+        """The end of the kernel log, and QEMU's messages."""
         text = self.kernel_log.read_text(errors="replace").splitlines()[-lines:]
         said = [line for line in self.left_file("qemu.log") if "terminating on signal" not in line][-10:]
         parts = [f"the end of {shown(self.kernel_log)}:", *(f"    {line}" for line in text)]
@@ -313,6 +313,6 @@ class Guest:
         return "\n".join(parts)
 
     def left_file(self, name):
-        """Lines of a file that the guest wrote for the lab, [] when it did not."""
+        """Lines of a file that the guest wrote for the lab; [] if it wrote none."""
         path = self.directory / name
         return path.read_text(errors="replace").splitlines() if path.exists() else []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of the guest that are compiled when a run needs them: static, for guests may have any Debian as their root."""
+"""Compiles programs of the guest when a run needs them. They are static, because guests may have any Debian release as
+root."""
 
 import hashlib
 import os
@@ -10,7 +11,7 @@ _OPTIONS = ("-std=c17", "-Wall", "-Wextra", "-Werror", "-O2", "-s", "-static", "
 
 
 def provide(source, cache, processor="amd64"):
-    """The program of a C file for a processor, from the cache directory or compiled now."""
+    """Path of the program for a C file and a processor, from the cache directory or newly compiled."""
     command = (_COMPILERS[processor], *_OPTIONS)
     key = hashlib.sha256(" ".join(command).encode() + source.read_bytes()).hexdigest()[:16]
     name = f"{source.stem}-{processor}"
@@ -18,7 +19,8 @@ def provide(source, cache, processor="amd64"):
     if not program.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"{name}-*"):
-            # What has a suffix is another run's, and not finished; the program itself another one may just have finished.
+            # A file with a suffix is another run's unfinished program. Another run may also have just finished the
+            # program.
             if not old.suffix and old != program:
                 old.unlink(missing_ok=True)
         unfinished = program.with_suffix(f".{os.getpid()}")

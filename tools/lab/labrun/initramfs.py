@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The initial RAM disk: busybox, /init, the modules that mount the real root, and the guest's own program."""
+"""Builds the initial RAM disk: busybox, /init, the modules that mount the real root, and the guest's program."""
 
 import gzip
 import hashlib
@@ -12,7 +12,7 @@ from pathlib import Path
 from . import guest_program
 
 _MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
-# For guests whose root is on a disk, or that keep there what they change.
+# For guests with the root, or the layer with their changes, on a disk.
 _DISK_MODULES = ("virtio_blk", "ext4")
 
 
@@ -24,7 +24,7 @@ class _Archive:
         self._inode = 0
 
     def add(self, name, mode, data=b"", device=(0, 0)):
-        """Adds a file; parent directories have to be there."""
+        """Adds a file; its parent directories must already be in the archive."""
         self._inode += 1
         encoded = name.encode() + b"\0"
         values = (self._inode, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded), 0)
@@ -42,7 +42,7 @@ class _Archive:
 
 
 def _module_files(tree, release, wanted):
-    """Paths, in loading order, of what the kernel has as modules."""
+    """Paths of those wanted drivers that the kernel has as modules, in loading order."""
     files = []
     for module in wanted:
         listed = subprocess.run(
@@ -61,9 +61,9 @@ def _module_content(path):
 
 
 class Contents:
-    """What goes into the initial RAM disk of a kernel.
+    """The contents of a kernel's initial RAM disk.
 
-    files: for its directory /lab, name to path; on_disk: the guest has a disk to mount.
+    files: files for its directory /lab, from name to path; on_disk: the guest mounts a disk.
     """
 
     def __init__(self, tree, release, init, files, on_disk=False):
@@ -73,14 +73,14 @@ class Contents:
         self._files = files
 
     def digest(self):
-        """Names the contents; two with the same one do the same."""
+        """A name for the contents; equal contents have equal names."""
         inputs = hashlib.sha256()
         for path in (Path(__file__), self._init, self._busybox, *self._modules, *self._files.values()):
             inputs.update(path.read_bytes())
         return inputs.hexdigest()[:16]
 
     def write(self, path):
-        """Writes the disk."""
+        """Writes the RAM disk."""
         archive = _Archive()
         for directory in ("bin", "dev", "proc", "sys", "modules", "lab"):
             archive.add(directory, stat.S_IFDIR | 0o755)
@@ -99,9 +99,9 @@ class Contents:
 
 
 def provide(tree, release, init, cache, on_disk=False, processor="amd64"):
-    """The initial RAM disk for a kernel, from the cache directory or made now.
+    """Path of the initial RAM disk for a kernel, from the cache directory or newly built.
 
-    on_disk: the guest keeps what it changes on a disk. processor: of the guest.
+    on_disk: the guest keeps its changes on a disk. processor: the guest's processor.
     """
     program = guest_program.provide(init.parent / "lab_guest.c", cache, processor)
     contents = Contents(tree, release, init, {"lab-guest": program}, on_disk)
@@ -109,7 +109,7 @@ def provide(tree, release, init, cache, on_disk=False, processor="amd64"):
     if not image.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"initramfs-{release}-*"):
-            if old != image:  # which another run may just have finished
+            if old != image:  # another run may just have finished it
                 old.unlink(missing_ok=True)
         unfinished = image.with_suffix(f".{os.getpid()}")
         contents.write(unfinished)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which guests can be resumed, what their snapshots depend on, and how one is made."""
+"""Decides which guests can be resumed and what their snapshots depend on, and makes snapshots."""
 
 import copy
 import hashlib
@@ -18,20 +18,20 @@ from .store import Store
 
 STORE = Path("/run/lab/snapshots")
 _SCRIPTS = Path("/repo/tools/lab/guest")
-# What runs in the guest before it is stopped.
+# Scripts that run in the guest before it is stopped.
 _EARLY = {name: _SCRIPTS / name for name in ("start", "system.sh", "channels.sh", "drivers.sh")}
 _PROGRAMS = {"lab-guest": _SCRIPTS / "lab_guest.c", "await_resume": _SCRIPTS / "await_resume.c"}
-# Guests with fewer HCAs have empty ports, so that nearly all are of one kind: an empty port costs a resumed guest nothing.
+# Guests with fewer HCAs have empty ports, so that nearly all guests share a snapshot; an empty port costs nothing.
 _HCA_PORTS = 4
-_IMAGE_SIZE = "8G"  # with holes; the tree takes some 3
+_IMAGE_SIZE = "8G"  # sparse; the tree takes about 3 GiB
 _FREE_BYTES = 6 << 30
 
-# Kernel arguments that change how a guest comes up. The lab's own are for guests that keep a layer on a disk.
+# Kernel arguments that change how a guest boots. The lab's own arguments are for guests with a layer on a disk.
 _STARTING_ARGUMENT = re.compile(r"(^|\s)(lab\.|r?d?init=|root=|crashkernel=)")
 
 
 def refusal(options, environment, accelerator):
-    """Why a guest boots and is not resumed; None where it can be resumed."""
+    """The reason why a guest must boot; None if it can be resumed."""
     if options.boot or environment.get("CXIB_LAB_BOOT"):
         return "booting was asked for"
     if accelerator != "tcg":
@@ -50,30 +50,30 @@ def refusal(options, environment, accelerator):
 
 
 def hca_ports(hcas):
-    """How many HCAs can be plugged into a guest that will get so many."""
+    """Number of hot-plug ports of a guest with this number of HCAs."""
     return max(_HCA_PORTS, hcas)
 
 
 def identity(path):
-    """Changes when a file does."""
+    """A value that changes when the file changes."""
     status = path.stat()
     return [str(path), status.st_mtime_ns, status.st_size]
 
 
 def processor(text):
-    """What /proc/cpuinfo says of the first processor and does not change."""
+    """The constant lines of /proc/cpuinfo about the first processor."""
     wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
     lines = text.split("\n\n", 1)[0].splitlines()
     return [" ".join(line.split()) for line in lines if line.partition(":")[0].strip() in wanted]
 
 
 def digest(inputs):
-    """Of anything that JSON can say, as the name of a file."""
+    """Digest of a value that JSON can represent, as a file name."""
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
 
 
 def image_name(tree, releases):
-    """Of the image of a tree with these kernels. The tree's own name comes from its recipe and names the store."""
+    """Name of the image of a tree with these kernels. The tree's own name comes from its recipe and names the store."""
     files = [tree / "var/lib/dpkg/status"]
     for release in releases:
         files += [tree / f"boot/vmlinuz-{release}", tree / f"lib/modules/{release}/modules.dep"]
@@ -83,8 +83,8 @@ def image_name(tree, releases):
 class Maker:
     """Finds or makes the snapshot for the guests of a run.
 
-    machine: as for qemu.command_line(); tree: the lab's; releases: of all its kernels; release: of this guest's; cache:
-    for compiled programs
+    machine: as for qemu.command_line(); tree: the lab's tree; releases: releases of all its kernels; release: release
+    of this guest's kernel; cache: directory of compiled programs
     """
 
     def __init__(self, options, machine, tree, releases, release, init, cache):
@@ -100,7 +100,7 @@ class Maker:
         self.key = self._find_key()
 
     def _find_key(self):
-        """The command line says most of it; channels differ from run to run, the clock is looked at by itself."""
+        """The key covers the command line. Channels differ from run to run, and the clock is compared separately."""
         kernel = {"image": self._kernel, "initramfs": self._contents.digest(), "arguments": self._arguments(None)}
         ports = {name: 0 for name in ("console", "control", "out", "err", "qmp")}
         return digest([
@@ -112,14 +112,14 @@ class Maker:
         return qemu.kernel_arguments(None, self._options.append, self._options.iommu, counter_khz)
 
     def kernel(self, snapshot_initramfs, counter_khz):
-        """For the command line of a guest of this kind."""
+        """Kernel, RAM disk and arguments for the command line of such a guest."""
         return {"image": self._kernel, "initramfs": snapshot_initramfs, "arguments": self._arguments(counter_khz)}
 
     def provide(self, directory):
-        """The snapshot; None the first time that such a guest is wanted (a snapshot pays from the next on), and while
-        another process creates one.
+        """Returns the snapshot. Returns None the first time that such a guest is wanted (a snapshot pays off from the
+        next time on), and while another process creates one.
 
-        directory: for the logs of the guest that is stopped for it
+        directory: for the logs of the guest that is stopped
         """
         if not self.store.asked_before(self.key):
             return None
@@ -129,7 +129,7 @@ class Maker:
         with self.store.locked() as mine:
             if not mine:
                 return None
-            # Another process may have created it just before.
+            # Another process may just have created it.
             return self.store.find(self.key, self.counter_khz) or self._make(directory)
 
     def _make(self, directory):
@@ -162,7 +162,8 @@ class Maker:
         if self._image.exists():
             return
         unfinished = self._image.with_suffix(".new")
-        # No journal: it is never written to. Its identity does not matter: a guest sees one of them.
+        # The file system is never written, so it has no journal. A guest sees only one such image, so the UUID does not
+        # matter.
         subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-d", str(self._tree), str(unfinished),
                         _IMAGE_SIZE], check=True, capture_output=True)
         unfinished.rename(self._image)

@@ -10,9 +10,10 @@ from pathlib import Path
 LAB_FAILED = 125
 TIMED_OUT = 124
 
-# Of this machine's processor: they are in the lab tree, and in its image.
+# Kernels for the host's processor. The lab tree and its image contain them.
 NATIVE_KERNELS = ("stock", "debug", "backports", "oldstable")
-# These are, too; guests with them always boot, so that the image that others are resumed with does not depend on them.
+# The lab tree contains these kernels as well, but guests with them always boot, so that the image of resumed guests
+# does not depend on them.
 BOOTED_KERNELS = ("rt", "debug-rt", "debug-backports", "debug-oldstable")
 ARM64_KERNELS = ("arm64", "arm64-16k", "arm64-rt")
 KERNELS = NATIVE_KERNELS + BOOTED_KERNELS + ARM64_KERNELS
@@ -61,37 +62,37 @@ def _parser():
     add = parser.add_argument
     add("--driver", choices=("cxib", "mlx5", "none"), default="none", help="driver to load (default: none)")
     add("--kernel", choices=KERNELS, default="stock", help="guest kernel (default: stock)")
-    add("--hcas", type=_count(0, 8), metavar="N", help="HCAs a guest (default: 1 with a driver, else 0)")
+    add("--hcas", type=_count(0, 8), metavar="N", help="HCAs of each guest (default: 1 with a driver, else 0)")
     add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
     add("--sm", nargs="?", choices=("cxemu", "opensm"), const="cxemu", metavar="MANAGER",
         help="wait for active ports, with the subnet manager of the emulator (cxemu, the default) or with OpenSM in the "
              "first guest (opensm)")
     add("--cxemu", action="append", default=[], metavar="ARGS",
-        help="further arguments for the emulator, as one word (CXIB_LAB_CXEMU in the environment has more)")
+        help="further arguments for the emulator, as one word; the variable CXIB_LAB_CXEMU adds more")
     add("--timeout", type=_count(1, 86400), default=1800, metavar="S", help="limit for COMMAND (default: 1800 s)")
     add("--boot-timeout", type=_count(1, 3600), metavar="S",
-        help="limit until COMMAND starts, for each start of the kernel (default: 600/1200 s)")
+        help="limit for each boot until COMMAND starts (default: 600/1200 s)")
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
     add("--cpus", type=_count(1, 64), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--nodes", type=_count(1, 4), default=1, metavar="N",
-        help="NUMA nodes that share memory and processors of a guest; the HCAs are on the last one (default: 1)")
+        help="NUMA nodes of a guest, which share its memory and processors; the HCAs are on the last one (default: 1)")
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
     add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
     add("--reboots", type=_count(0, 100), default=0, metavar="N",
-        help="start a guest's kernel again that often, with its driver loaded, before COMMAND starts (default: 0)")
+        help="number of reboots of a guest, with its driver loaded, before COMMAND starts (default: 0)")
     add("--reboot-by", choices=("reset", "reboot", "kexec"), default="reset",
-        help="how: by a reset of the machine, or by the kernel, which shuts devices down before (default: reset)")
+        help="kind of reboot: a machine reset, or the kernel, which first shuts devices down (default: reset)")
     add("--boot", action="store_true",
-        help="boot the guest: usually it is resumed from a snapshot (CXIB_LAB_BOOT=1 in the environment does the same)")
+        help="boot the guest instead of resuming a snapshot (as CXIB_LAB_BOOT=1 in the environment does)")
     add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu, smmuv3)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
-        help="a report that has to appear in the kernel log (regular expression; with (?s) over several lines); "
+        help="a report that must appear in the kernel log (regular expression; (?s) matches several lines); "
              "may be repeated")
     add("--allow-report", action="append", default=[], metavar="PATTERN",
-        help="a report that may appear in the kernel log and is no failure, in the same form; may be repeated")
+        help="a report that may appear in the kernel log without failing the run, as above; may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")
     add("--shell", action="store_true", help="an interactive shell, after COMMAND if there is one; Ctrl-A X or exit ends it")
-    add("--verbose", "-v", action="store_true", help="show the guest's kernel log and how long things took")
+    add("--verbose", "-v", action="store_true", help="show the guest's kernel log and the duration of each stage")
     add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
@@ -124,12 +125,12 @@ def _check(parser, options):
 
 
 def release(kernel):
-    """The release (uname -r) of a kernel of the lab, from tools/lab/run; empty where it is not there."""
+    """The release (uname -r) of a kernel of the lab, as passed by tools/lab/run; empty if it is not installed."""
     return os.environ.get(f"LAB_RELEASE_{kernel.upper().replace('-', '_')}", "")
 
 
 def parse(arguments):
-    """Options from the command line; exits with a message where they are invalid."""
+    """Parses the options; exits with a message if they are invalid."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command[:1] == ["--"]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command's output on its way from the guest to the user."""
+"""Passes the command's output from the guest to the user."""
 
 
 class EndMark:
-    """Cuts the mark off a stream that the guest writes behind the command's last output.
+    """Removes the mark that the guest writes after the command's last output.
 
-    The mark is: record separator, "LAB-END ", a token that only this run knows, blank, status, record separator.
+    The mark is: record separator, "LAB-END ", a token of this run, space, status, record separator.
     """
 
     def __init__(self, token):
@@ -14,7 +14,7 @@ class EndMark:
         self.status = None
 
     def feed(self, data):
-        """Returns what of the data, and of data held back before, belongs to the command."""
+        """Returns the part of the new and of the withheld data that belongs to the command."""
         if self.status is not None:
             return b""
         data = self._held + data
@@ -37,7 +37,7 @@ class EndMark:
 
 
 class Prefixed:
-    """Writes whole lines, each behind a prefix, so that two guests do not mix within a line."""
+    """Writes complete lines with a prefix, so that the lines of two guests do not mix."""
 
     def __init__(self, stream, prefix):
         self._stream = stream
@@ -45,28 +45,28 @@ class Prefixed:
         self._rest = b""
 
     def write(self, data):
-        """Takes any piece of output."""
+        """Accepts any part of the output."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._stream.write(self._prefix + line + b"\n")
         self._stream.flush()
 
     def finish(self):
-        """Writes a last line that has no end."""
+        """Writes an unterminated last line."""
         if self._rest:
             self.write(b"\n")
 
 
 class Plain:
-    """Writes output as it comes."""
+    """Writes output as it arrives."""
 
     def __init__(self, stream):
         self._stream = stream
 
     def write(self, data):
-        """Takes any piece of output."""
+        """Accepts any part of the output."""
         self._stream.write(data)
         self._stream.flush()
 
     def finish(self):
-        """Nothing is held back."""
+        """Does nothing, as no output is withheld."""

@@ -15,9 +15,9 @@ def _end_with_parent():
 
 
 class Child:
-    """A process whose end can be waited for with select.
+    """A process whose end select() can wait for.
 
-    output: file for what it prints. Keyboard signals do not reach it unless it owns the terminal.
+    output: file for its output. Keyboard signals reach it only if it owns the terminal.
     """
 
     def __init__(self, words, output, descriptors=(), terminal=False):
@@ -37,11 +37,11 @@ class Child:
 
     @property
     def status(self):
-        """Its exit status (minus the signal's number when killed), None while it runs."""
+        """Its exit status (minus the signal number if it was killed); None while it runs."""
         return self._process.poll()
 
     def end(self, patience):
-        """Asks it to end, forces it after so many seconds; returns its status."""
+        """Terminates the process, kills it after `patience` seconds, and returns its status."""
         if self.status is None:
             self._process.terminate()
             try:
@@ -52,7 +52,7 @@ class Child:
         return self.status
 
     def describe_end(self):
-        """How it ended, in words."""
+        """Describes how the process has ended."""
         status = self.status
         if status is not None and status < 0:
             return f"was ended by {signal.Signals(-status).name}"

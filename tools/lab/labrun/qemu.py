@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU's command line, and whether this machine's KVM is of any use."""
+"""Builds QEMU's command line, and decides whether the host's KVM is usable."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _ARM64_BINARY = "qemu-system-aarch64"
 _QUIET_KERNEL = "panic=-1 kunit.enable=1 nokaslr mitigations=off"
 _QUIET_MACHINE = (
     "apparmor=0 audit=0 "
-    # The processors are emulated and shared: what takes long is not stuck.
+    # The processors are emulated and shared, so a long delay is not a stall.
     "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
     "sysctl.kernel.hung_task_timeout_secs=240 workqueue.watchdog_thresh=120"
 )
@@ -22,7 +22,7 @@ _START = {
     "arm64": f"console=ttyAMA0 {_QUIET_KERNEL} {_QUIET_MACHINE}",
 }
 
-# QEMU emulates "rep movsb" and "rep stosb" byte by byte. Without the CPUID flags that call them fast, the kernel copies
+# QEMU emulates "rep movsb" and "rep stosb" byte by byte. Without the CPUID flags for fast versions, the kernel copies
 # and clears words in a loop, which takes a tenth of the time for a page.
 _PROCESSOR = {"kvm": "max", "tcg": "max,erms=off,fsrm=off,fsrs=off,fzrm=off"}
 
@@ -45,9 +45,8 @@ def _qemu_starts_with_kvm():
 
 
 def accelerator(processor="amd64"):
-    """"kvm" where the processor virtualizes and a guest can be made, else "tcg"; CXIB_LAB_ACCEL decides before. A
-    processor that is not this machine's is emulated.
-    """
+    """Returns CXIB_LAB_ACCEL if it is set, "kvm" if a KVM guest can be created, else "tcg". A foreign processor is
+    always emulated."""
     chosen = os.environ.get("CXIB_LAB_ACCEL", "")
     if processor != "amd64":
         return "tcg"
@@ -58,21 +57,21 @@ def accelerator(processor="amd64"):
 
 
 def shares_counter(machine, more):
-    """Whether the guest's time stamp counter is that of the host; more: further arguments for QEMU."""
+    """Whether the guest uses the host's time stamp counter; more: further arguments for QEMU."""
     return machine["processor"] == "amd64" and machine["accelerator"] == "tcg" and "-icount" not in more
 
 
 def kernel_arguments(directory, extra, iommu=False, counter_khz=None, processor="amd64"):
-    """The kernel's command line; directory is the guest's, where its scripts find what to do.
+    """Builds the kernel command line; directory is the guest's directory.
 
-    No directory: the guest is for a snapshot, it learns its directory when it is resumed.
-    counter_khz: of the time stamp counter, where the kernel need not find that out.
+    Without a directory the guest is for a snapshot, and gets its directory when it is resumed. counter_khz: rate of the
+    time stamp counter, if the kernel need not measure it.
     """
     words = [_START[processor], f"lab.directory={directory}" if directory else "lab.snapshot"]
     if counter_khz:
         words += [f"tsc_early_khz={counter_khz}"]
     if iommu:
-        # Strict: what the driver has unmapped is out of the device's reach at once.
+        # In strict mode the device cannot access memory that the driver has unmapped.
         words += ["iommu.strict=1"] if processor == "arm64" else ["intel_iommu=on", "iommu.strict=1"]
     return " ".join([*words, extra]).strip()
 
@@ -93,8 +92,8 @@ def _port(name, descriptor):
 
 
 def _memory(size, nodes):
-    """SIZE MiB, the same part of it on each node."""
-    # The emulator reaches the guest's memory only when it is shared.
+    """Arguments for SIZE MiB of memory, divided equally among the nodes."""
+    # The emulator can access the guest's memory only if it is shared.
     backend = "memory-backend-memfd,id=memory{},size={}M,share=on"
     if nodes == 1:
         return ["-object", backend.format("", size), "-machine", "memory-backend=memory"]
@@ -113,7 +112,7 @@ def _processors(count, nodes):
 
 
 def _bus_of_hcas(nodes):
-    """A host bridge of the last node, and its name."""
+    """Arguments for a host bridge of the last node, and its name."""
     if nodes == 1:
         return [], "pcie.0"
     return ["-device", f"pxb-pcie,id=last-node,bus=pcie.0,bus_nr=128,numa_node={nodes - 1}"], "last-node"
@@ -125,22 +124,22 @@ def _hca_port(index, bus):
 
 
 def hca(index, socket):
-    """An HCA on its port, as QEMU wants it: on the command line, or plugged in later."""
+    """An HCA on its port in QEMU's syntax, for the command line or for hot-plug."""
     return {
         "driver": "vfio-user-pci",
         "id": f"hca{index}",
         "bus": f"hca-port{index}",
-        # The host may not schedule the emulator for long; QEMU must not time out.
+        # The host may not schedule the emulator for a long time; QEMU must not time out.
         "x-msg-timeout": 600000,
         "socket": {"type": "unix", "path": str(socket)},
     }
 
 
 def _board(machine):
-    """The program, the board and its processors."""
+    """Program, board and processors."""
     if machine["processor"] == "arm64":
-        # Message interrupts take the third version of the controller. The kernel signs return addresses; emulating the
-        # cipher that processors usually have for that takes most of the time.
+        # MSIs need version 3 of the interrupt controller. The kernel signs return addresses; emulating the cipher that
+        # processors normally use for this takes most of the time.
         board = "virt,gic-version=3" + (",iommu=smmuv3" if machine["iommu"] else "")
         return [_ARM64_BINARY, "-accel", "tcg", "-machine", board, "-cpu", "max,pauth-impdef=on"]
     return [BINARY, "-accel", machine["accelerator"], "-machine", "q35,vmport=off",
@@ -158,7 +157,7 @@ def _base(machine, kernel, ports):
     if not machine["reboots"]:
         words += ["-no-reboot"]
     if machine["iommu"] and machine["processor"] == "amd64":
-        # Devices that come before it would not be behind it.
+        # A device that precedes the IOMMU on the command line would not be behind it.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
     words += ["-device", "virtio-serial-pci"]
     words += _share("lab-root", "/run/lab/tree", readonly=True)
@@ -177,11 +176,11 @@ def _terminal(interactive):
 
 
 def command_line(machine, kernel, ports, sockets, interactive):
-    """The words that start QEMU with a guest that boots.
+    """Builds the arguments of QEMU for a guest that boots.
 
-    machine: processor, accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to
-    descriptor, with "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is
-    the terminal.
+    machine: processor, accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments;
+    ports: from name to descriptor, "console" is the first serial line; sockets: sockets of the HCAs; interactive: the
+    second serial line is the terminal.
     """
     bridge, bus = _bus_of_hcas(machine["nodes"])
     words = _base(machine, kernel, ports) + bridge
@@ -191,14 +190,16 @@ def command_line(machine, kernel, ports, sockets, interactive):
 
 
 def snapshot_command_line(machine, kernel, ports, root, interactive=False):
-    """The words that start QEMU with a guest that is stopped for a snapshot, or that comes from one: the same machine.
+    """Builds the arguments of QEMU for a guest that is stopped for a snapshot or resumed from one, which must have the
+    same machine.
 
-    As in command_line(). machine has hca_ports, too: how many HCAs can be plugged in; ports has "qmp"; root: the image
-    of the tree that is the guest's root. There is a second serial line even if it is unused.
+    Arguments are those of command_line(). machine also has hca_ports, the number of ports for HCAs; ports has "qmp";
+    root: image of the tree, the guest's root. The second serial line exists even if it is unused.
     """
     bridge, bus = _bus_of_hcas(machine["nodes"])
     words = _base(machine, kernel, ports) + bridge
-    # At the far end of the bus: all the others are where they are in a guest that boots. Several have this file open.
+    # The disk is at the end of the bus, so that all other devices have the same place as in a guest that boots. Several
+    # guests open this file.
     words += ["-drive", f"if=none,id=root,format=raw,read-only=on,file={root},file.locking=off",
               "-device", "virtio-blk-pci,drive=root,bus=pcie.0,addr=0x1e"]
     for index in range(machine["hca_ports"]):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A client of QEMU's machine protocol (QMP): one command at a time, events are left aside."""
+"""A client of QEMU's machine protocol (QMP): sends one command at a time and ignores events."""
 
 import json
 import time
 
 _POLL_SECONDS = 0.02
-# A limit that only ends what has failed: QEMU may be kept from its processor.
+# Ends only a command that has failed: the host may not schedule QEMU for a while.
 _ANSWER_SECONDS = 300
 
 
 class QmpError(Exception):
-    """QEMU refused a command, or does not answer."""
+    """QEMU refused a command or does not reply."""
 
 
 class Qmp:
-    """Talks to a QEMU over a connected socket, which it owns."""
+    """A QMP connection over a connected socket, which this object owns."""
 
     def __init__(self, connection, seconds=_ANSWER_SECONDS):
         self._connection = connection
@@ -37,7 +37,7 @@ class Qmp:
         return json.loads(line)
 
     def ask(self, command, **arguments):
-        """Runs a command; returns what QEMU answers. "_" in names of arguments stands for "-"."""
+        """Runs a command; returns QEMU's reply. "_" in argument names stands for "-"."""
         order = {"execute": command, "arguments": {name.replace("_", "-"): each for name, each in arguments.items()}}
         try:
             self._connection.sendall(json.dumps(order).encode() + b"\n")
@@ -59,16 +59,16 @@ class Qmp:
         self._await_migration()
 
     def load(self, path):
-        """Makes a guest that was started with "-incoming defer" what a file says; it does not run yet."""
+        """Loads a state into a guest that was started with "-incoming defer"; the guest does not run yet."""
         self._set_up_migration()
         self.ask("migrate-incoming", uri=f"file:{path}", exit_on_error=False)
         self._await_migration()
-        # The state is complete a moment before the machine is.
+        # The state is complete a moment before the machine is ready.
         while self.ask("query-status")["status"] == "inmigrate":
             time.sleep(_POLL_SECONDS)
 
     def _set_up_migration(self):
-        # Pages at fixed places of a file with holes, read and written without a stream in between.
+        # Pages have fixed places in a sparse file and are accessed directly, not as a stream.
         self.ask("migrate-set-capabilities", capabilities=[{"capability": "mapped-ram", "state": True}])
 
     def _await_migration(self):
@@ -82,5 +82,5 @@ class Qmp:
             time.sleep(_POLL_SECONDS)
 
     def close(self):
-        """Ends the connection, not QEMU."""
+        """Closes the connection, without ending QEMU."""
         self._connection.close()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the kernel's complaints in a guest's log.
 
-The log is fed line by line; what comes out are reports, each with the lines around it as evidence.
+The scanner gets the log line by line, and returns reports with the lines around them as evidence.
 """
 
 import re
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Kind:
-    """One sort of complaint.
+    """One kind of complaint.
 
-    fatal: the guest does not get over it, waiting for the command is pointless.
-    follow_up: the line belongs to a report that is being collected, if there is one.
+    fatal: the guest cannot continue, so waiting for the command is useless. follow_up: the line belongs to the current
+    report, if there is one.
     """
 
     name: str
@@ -27,7 +27,7 @@ def _kind(name, pattern, **flags):
     return Kind(name, re.compile(pattern), **flags)
 
 
-# In order: the first that matches names the report.
+# The first kind that matches names the report.
 KINDS = (
     _kind("kernel panic", r"^Kernel panic - not syncing", fatal=True, follow_up=True),
     _kind("oops", r"^Oops: |^Internal error: ", fatal=True, follow_up=True),
@@ -56,7 +56,7 @@ KINDS = (
         r"|^\[ BUG: Invalid wait context \]|^DEBUG_LOCKS_WARN_ON|^INFO: trying to register non-static key"
         r"|^BUG: MAX_LOCK",
     ),
-    # "DMA-API: DRIVER DEVICE: …" is a finding; the checker's announcements name no device.
+    # "DMA-API: DRIVER DEVICE: …" is a finding; other lines of the checker name no device.
     _kind("DMA API misuse", r"^DMA-API: (\S+ \S+: |exceeded |debugging out of memory)"),
     _kind("object misuse", r"^ODEBUG: (?!selftest|Out of memory|DEBUG_OBJECTS|\d+ of )"),
     _kind("list corruption", r"^(list_add|list_del|slab).{0,20} corruption"),
@@ -70,27 +70,27 @@ KINDS = (
     _kind("BUG", r"^BUG: "),
 )
 
-# What the kernel says of things that are right: the headline, a line of the call trace, and why it is no complaint.
+# Complaints about correct code: the headline, a line of the call trace, and in the comment the reason.
 HARMLESS = (
-    # A program may register a page as often as it likes. The checker forbids a driver to map a buffer of its own twice,
-    # and takes the pages of a program for that.
+    # A process may register a page as often as it likes. The checker takes the pages of the process for buffers that
+    # the driver has mapped twice.
     (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bib_umem_(?:get|odp_map_dma_and_lock)\+")),
-    # Nor does it count further than this, with three bits for each line of the cache.
+    # The checker counts mappings of a cache line with three bits.
     (re.compile(r"^DMA-API: exceeded 7 overlapping mappings of cacheline "), re.compile(r"\bib_umem_get\+")),
-    # The kernel's NVMe-oF host maps each completion of 16 bytes on its own, and several share a line of the cache. That
-    # is right where DMA is coherent, as on this machine; the checker asks for it on any.
+    # The kernel's NVMe-oF host maps each completion of 16 bytes separately, and several share a cache line. This is
+    # correct with coherent DMA, as on this machine; the checker complains on any machine.
     (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bnvme_rdma_alloc_qe\+")),
-    # The kernel's iSER target gives every message to the processor before it has mapped it for the device.
+    # The kernel's iSER target syncs every message for the CPU before it has mapped it for the device.
     (re.compile(r"^DMA-API: .*tries to sync DMA memory it has not allocated \[device address=0x0{16}\]"),
      re.compile(r"\bisert_create_send_desc\b")),
-    # RDS maps the header of each message in both directions, and unmaps it in the one that it is for.
+    # RDS maps the header of each message bidirectionally, and unmaps it in one direction.
     (re.compile(r"^DMA-API: .*frees DMA memory with different direction .*\[mapped with DMA_BIDIRECTIONAL\]"),
      re.compile(r"\brds_ib_conn_path_shutdown\+")),
-    # The kernel's iSCSI takes disks away in a queue of work that may serve to reclaim memory, and waits there for their
-    # power management, whose queue may not. Only where that has work left when a session ends, with any driver.
+    # The kernel's iSCSI removes disks in a WQ_MEM_RECLAIM workqueue, and waits there for work of power management in a
+    # workqueue without this flag. This happens only if such work is pending at the end of a session, with any driver.
     (re.compile(r"^WARNING: .*\bcheck_flush_dependency\b"),
      re.compile(r"(?s)\bpm_runtime_remove\+.*\b__iscsi_unbind_session\+")),
-    # The kernel has data races of its own, which its maintainers know. The headline names the functions of both accesses.
+    # The kernel has known data races of its own. The headline names the functions of both accesses.
     (re.compile(r"^BUG: KCSAN: (?!.*\[cxib(?:_kverbs)?\])"), re.compile("")),
 )
 
@@ -98,7 +98,8 @@ HARMLESS = (
 _PREFIX = re.compile(r"^(?:<\d+>)?\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? ?(?:watchdog: (?=BUG)|rcu: (?=INFO))?")
 _RULE = re.compile(r"^={30,}$")
 _END = re.compile(r"^---\[ end (trace|Kernel panic)")
-# Reports come as bursts of such lines: a list corruption, say, is followed by a WARNING two lines on.
+# Headlines within so many lines belong to one report: a list corruption, for example, is followed by a WARNING after
+# two lines.
 _BURST = 3
 
 
@@ -108,7 +109,7 @@ def message_of(line):
 
 
 def kind_of(line):
-    """The kind of report that a log line begins, or None."""
+    """The kind of report that a log line begins; None if it begins none."""
     message = message_of(line)
     for kind in KINDS:
         if kind.pattern.search(message):
@@ -118,21 +119,21 @@ def kind_of(line):
 
 @dataclass
 class Report:
-    """A complaint of the kernel, with its place in the log (lines count from 1) and the lines around it."""
+    """A complaint with its place in the log (lines count from 1) and the lines around it."""
 
     kind: str
     line: int
     headline: str
     fatal: bool
     lines: list = field(default_factory=list)
-    before: int = 0  # how many of them came ahead of the headline
+    before: int = 0  # number of lines before the headline
 
     def matches(self, pattern):
-        """Whether an (unanchored) regular expression is found in the report; (?s) lets its dots span lines."""
+        """Whether the report contains a match of a regular expression; with (?s) its dots match newlines."""
         return re.search(pattern, "\n".join(self.lines)) is not None
 
     def is_harmless(self):
-        """Whether the kernel complains of correct code. Lines before the headline may be part of another report."""
+        """Whether the complaint is about correct code. Lines before the headline may belong to another report."""
         body = "\n".join(self.lines[self.before:])
         return any(headline.search(self.headline) and trace.search(body) for headline, trace in HARMLESS)
 
@@ -140,7 +141,7 @@ class Report:
 class Scanner:
     """Collects reports from a log.
 
-    before: lines kept ahead of a report; after: most lines kept from its first on.
+    before: lines kept before a headline; after: maximum number of lines kept from the headline on.
     """
 
     def __init__(self, before=4, after=60):
@@ -152,7 +153,7 @@ class Scanner:
         self._last_match = 0
 
     def feed(self, line):
-        """Takes the next line; returns the report that it begins, or None."""
+        """Reads the next line; returns the report that it begins, or None."""
         self.line_number += 1
         line = line.rstrip("\r\n")
         kind = kind_of(line)
@@ -169,7 +170,7 @@ class Scanner:
 
     @property
     def fatal(self):
-        """Whether the guest has said something after which it does not go on."""
+        """Whether a report says that the guest cannot continue."""
         return any(report.fatal for report in self.reports)
 
     def _continues(self, kind):
@@ -189,7 +190,7 @@ class Scanner:
         report = self._open
         report.lines.append(line)
         message = message_of(line)
-        # The rule above a KASAN report came before its headline; this is the one below.
+        # A KASAN report has a rule above its headline and one below; this is the second one.
         ended = _END.match(message) or _RULE.match(message)
         if ended or self.line_number - report.line >= self._after:
             self._open = None
@@ -201,11 +202,10 @@ def complaints(reports):
 
 
 def compare(reports, expected, allowed=()):
-    """Splits reports by what was expected.
+    """Splits reports by expectation.
 
-    expected: regular expressions, each of which has to be found in a report.
-    allowed: regular expressions of reports that may come and need not.
-    Returns (unexpected reports, expressions that no report matches). Harmless reports count as neither.
+    expected: regular expressions, each of which must match a report. allowed: regular expressions of reports that may
+    appear. Returns (unexpected reports, expressions that no report matches). Harmless reports count as neither.
     """
     reports = complaints(reports)
     unexpected = [r for r in reports if not any(r.matches(pattern) for pattern in (*expected, *allowed))]
@@ -214,6 +214,6 @@ def compare(reports, expected, allowed=()):
 
 
 def render(report, log):
-    """The report as text for the user; log is the name of the whole log."""
+    """The report as text for the user; log is the name of the complete log."""
     head = f"{report.kind} in the guest's kernel log ({log}, line {report.line}):"
     return "\n".join([head, *(f"    {line}" for line in report.lines)])

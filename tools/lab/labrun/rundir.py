@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Directories for the logs of runs: one each, the newest are kept."""
+"""Manages the directories for the logs of runs, and keeps the newest."""
 
 import fcntl
 import os
@@ -11,9 +11,9 @@ KEPT = 20
 
 
 def create(parent):
-    """Makes the directory of this run and locks it for as long as this process lives.
+    """Creates the directory of this run and locks it until this process ends.
 
-    Its name sorts by time. Old ones are removed, those of running runs never.
+    Its name sorts by time. Old directories are removed, except those of running runs.
     """
     parent.mkdir(parents=True, exist_ok=True)
     directory = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -25,7 +25,7 @@ def create(parent):
 
 
 def _lock(directory):
-    # The descriptor stays open, and with it the lock, until the process ends.
+    # The open descriptor holds the lock until the process ends.
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,5 +61,5 @@ def _unused(directory):
 
 
 def shown(path):
-    """The name of a file of the checkout as the user knows it."""
+    """Path of a file in the checkout as the user sees it."""
     return str(Path(path).relative_to("/repo"))

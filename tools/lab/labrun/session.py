@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run: guests and emulator from start to end, and the verdict."""
+"""Manages a run: guests and emulator from start to end, and the exit status."""
 
 import os
 import secrets
@@ -17,7 +17,7 @@ from .options import ARM64_KERNELS, LAB_FAILED, NATIVE_KERNELS, TIMED_OUT, relea
 
 LOGS = Path("/repo/build/lab")
 TREE = Path("/run/lab/tree")
-# Kernel and modules of the guests: below the tree in a directory of their own where a test boots an update.
+# Kernel and modules of the guests. A test that boots an update has them in another directory of the tree.
 BOOT = TREE / os.environ.get("LAB_GUEST_BOOT", "")
 INIT = Path("/repo/tools/lab/guest/init")
 RELEASES = [each for each in map(release, NATIVE_KERNELS) if each]
@@ -34,14 +34,14 @@ class Interrupted(Exception):
 
 
 def _raise_interrupted(number, _frame):
-    # A second one must not disturb the clean-up.
+    # A second signal must not disturb the clean-up.
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(number)
 
 
 class Session:
-    """Owns everything that has to be gone at the end."""
+    """Owns everything that must be ended and removed at the end."""
 
     def __init__(self, options, release):
         self.options = options
@@ -55,7 +55,7 @@ class Session:
     # ---- running ----
 
     def run(self):
-        """Boots, runs, ends; returns the exit status."""
+        """Boots, runs and ends the guests; returns the exit status."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _raise_interrupted)
         terminal = termios.tcgetattr(0) if self.options.shell and os.isatty(0) else None
@@ -94,7 +94,7 @@ class Session:
             self._watch(guest)
 
     def _resume_all(self, machine):
-        """Returns whether it did. All guests of the run are of one kind."""
+        """Resumes all guests, which are of one kind. Returns whether this succeeded."""
         why = making.refusal(self.options, os.environ, machine["accelerator"])
         if why:
             self._say_verbose(f"the guest boots: {why}")
@@ -118,7 +118,7 @@ class Session:
         return True
 
     def _abandon(self, maker, error):
-        """What was to be resumed boots."""
+        """Boots the guests instead of resuming them."""
         self._say(f"the guest boots, as it cannot be resumed: {error}")
         if maker:
             maker.store.note_failure(maker.key)
@@ -133,7 +133,7 @@ class Session:
         return directory
 
     def _new_guests(self):
-        """Guests one after the other, each with the sockets of its HCAs."""
+        """Yields guests one after another, each with the sockets of its HCAs."""
         options = self.options
         sockets = []
         if options.hcas:
@@ -165,7 +165,7 @@ class Session:
             self._end_companions()
 
     def _end_companions(self):
-        """Guests of a run work together: one that has failed leaves the others waiting in vain."""
+        """Ends the other guests after one has failed: they would wait for it in vain."""
         failed = [guest for guest in self.guests if guest.stage is Stage.OFF and guest.failed]
         for guest in self.guests:
             if failed and guest.stage is not Stage.OFF:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cache of snapshots: guests that were stopped on their way to a run, and the images of the tree that they have
-as their root. Whatever is missing or does not fit is made again; nothing depends on it.
+"""The cache of snapshots, and of the tree images that are the root of resumed guests.
 
-  lock             held by whoever changes something
-  asked/KEY        a guest of this kind was wanted before; "failed" when it could not be made or resumed
+Missing or unsuitable entries are made again; no test depends on the cache.
+
+  lock             held by a process that changes the store
+  asked/KEY        a guest of this kind was wanted before; "failed" if it could not be made or resumed
   tree-KEY.ext4    an image of the lab tree
   snapshot-KEY/    state, initramfs, about.json
 """
@@ -16,20 +17,20 @@ import shutil
 import time
 from pathlib import Path
 
-# More kinds than a check has: with fewer places each would be made, used once, and gone before the next check.
+# More than the kinds of guests in a check: otherwise each snapshot would be removed before the next check uses it.
 SNAPSHOTS_KEPT = 20
 BYTES_KEPT = 4 << 30
 _MARKS_KEPT = 200
-# A failure may have been one of the moment: a full disk.
+# A failure may have had a temporary cause, such as a full disk.
 _FAILURE_SECONDS = 24 * 3600
-# How far the clocks of a resumed guest may be from the truth.
+# Maximum relative error of a resumed guest's clocks.
 _RATE_TOLERANCE = 0.001
 
 _ABOUT = "about.json"
 
 
 class Snapshot:
-    """A guest that can be resumed; its files are complete."""
+    """A complete snapshot of a guest."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -40,17 +41,17 @@ class Snapshot:
         self.image = directory.parent / about["image"]
 
     def fits(self, counter_khz):
-        """Whether time passes here as it did where the snapshot was made."""
+        """Whether the host's counter has the same rate as when the snapshot was made."""
         return self.image.exists() and abs(self.counter_khz - counter_khz) <= counter_khz * _RATE_TOLERANCE
 
 
 def bytes_on_disk(path):
-    """What a file takes; holes do not count."""
+    """Disk space of a file, without holes."""
     return path.stat().st_blocks * 512
 
 
 class Store:
-    """The directory of all that."""
+    """The directory of all snapshots and images."""
 
     def __init__(self, directory):
         self.directory = Path(directory)
@@ -60,7 +61,8 @@ class Store:
     def locked(self):
         """Locks the store against changes by other processes; yields whether it got the lock.
 
-        It does not wait for the lock, since booting a guest is faster. The kernel releases the lock of a process that dies.
+        It does not wait for the lock, because booting a guest is faster. The kernel releases the lock of a dead
+        process.
         """
         with open(self.directory / "lock", "w", encoding="ascii") as lock:
             try:
@@ -73,7 +75,7 @@ class Store:
     # ---- what was asked for ----
 
     def asked_before(self, key):
-        """Whether such a guest was wanted before and did not fail lately; records that it is wanted."""
+        """Records that such a guest is wanted; returns whether it was wanted before and has not failed recently."""
         mark = self._marks / key
         self._marks.mkdir(parents=True, exist_ok=True)
         if not mark.exists():
@@ -87,7 +89,8 @@ class Store:
         return False
 
     def note_failure(self, key):
-        """Such a guest cannot be made or resumed: it is not tried again for a day, and what there is goes."""
+        """Records that such a guest cannot be made or resumed: removes its snapshot, and prevents a new attempt for a
+        day."""
         self._marks.mkdir(parents=True, exist_ok=True)
         (self._marks / key).write_text("failed")
         shutil.rmtree(self._place(key), ignore_errors=True)
@@ -98,7 +101,7 @@ class Store:
         return self.directory / f"snapshot-{key}"
 
     def find(self, key, counter_khz):
-        """The snapshot, marked as used; None where there is none that fits."""
+        """Marks the snapshot as used and returns it; None if there is no suitable one."""
         try:
             snapshot = Snapshot(self._place(key))
             if not snapshot.fits(counter_khz):
@@ -110,7 +113,7 @@ class Store:
             return None
 
     def begin(self, key):
-        """An empty directory for a snapshot that is being made; complete() makes it one. The lock is held."""
+        """Creates an empty directory for a snapshot, which complete() finishes. The caller holds the lock."""
         for unfinished in self.directory.glob("*.new"):
             shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
         directory = self.directory / f"snapshot-{key}.new"
@@ -118,7 +121,7 @@ class Store:
         return directory
 
     def complete(self, key, image, counter_khz):
-        """Makes what was begun a snapshot; the lock is held."""
+        """Turns a directory of begin() into a snapshot. The caller holds the lock."""
         unfinished = self.directory / f"snapshot-{key}.new"
         about = {"image": image.name, "counter_khz": counter_khz}
         (unfinished / _ABOUT).write_text(json.dumps(about) + "\n")
@@ -130,14 +133,14 @@ class Store:
     # ---- bounds ----
 
     def prune(self):
-        """Removes what has not been used for longest beyond the bounds, and images that nothing needs; the lock is held.
+        """Removes the least recently used snapshots beyond the limits, and unused images. The caller holds the lock.
 
-        A guest that runs has its files open and keeps them.
+        A running guest keeps its files open.
         """
         kept, room = set(), BYTES_KEPT
         for number, directory in enumerate(self._newest_first("snapshot-*")):
             size = sum(bytes_on_disk(each) for each in directory.iterdir())
-            # The newest one stays: it was just made, at any size.
+            # The newest snapshot stays at any size, as it was just made.
             if number and (number >= SNAPSHOTS_KEPT or size > room):
                 shutil.rmtree(directory, ignore_errors=True)
                 continue

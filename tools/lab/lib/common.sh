@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where things are, what is there, and how to complain. Sourced by the scripts of tools/lab.
+# Paths, state and error messages of the lab. Sourced by the scripts of tools/lab.
 # shellcheck shell=bash disable=SC2034
 
 lab_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -27,13 +27,13 @@ kernel_names() {
 	printf '%s or %s\n' "${all%, }" "${lab_kernels[-1]}"
 }
 
-# The files that decide what the tree contains; their hash names it. Kernels that are built have hashes of their own.
+# Lists the files that decide the contents of the tree; their hash names it. Built kernels have their own hashes.
 recipe_files() {
 	(cd "$lab_dir" && find recipe guest/rds_exercise.c -type f ! -path 'recipe/kernel*/*' ! -name '*~' ! -name '*.swp' |
 		LC_ALL=C sort)
 }
 
-# Kernels that the lab builds, from the source of Debian's.
+# Does the lab build this kernel from Debian's source?
 is_built() { # KERNEL
 	case $1 in
 	debug | debug-*) return 0 ;;
@@ -41,7 +41,7 @@ is_built() { # KERNEL
 	esac
 }
 
-# Prints the Debian release from which the source of a built kernel is; fails for those of the tree's.
+# Prints the Debian release with the source of a built kernel; fails for a kernel of the tree's own release.
 source_suite() { # KERNEL
 	case $1 in
 	debug-backports | debug-oldstable) other_suite "${1#debug-}" ;;
@@ -55,14 +55,15 @@ source_versions() { # KERNEL
 	if suite=$(source_suite "$1"); then echo "$lab/kernel-source-$suite"; else echo "$lab/kernel-source"; fi
 }
 
-# Prints the directories, below the recipe, with what such a kernel is made from; a file of a later one replaces that of
+# Prints the directories below the recipe from which a kernel is built. A file in a later directory replaces one with
 # the same name.
 kernel_recipes() { # KERNEL
 	echo kernel
 	[ "$1" = debug ] || echo "kernel-${1#debug-}"
 }
 
-# The files that, with the versions of the kernel's source and of the compiler, decide what a built kernel is.
+# Lists the files that, with the versions of the kernel's source and of the compiler, decide the contents of a built
+# kernel.
 kernel_files() { # KERNEL
 	# shellcheck disable=SC2046
 	(cd "$lab_dir" && find $(kernel_recipes "$1" | sed 's|^|recipe/|') -type f ! -name '*~' ! -name '*.swp' | LC_ALL=C sort)
@@ -77,7 +78,7 @@ recipe_hash() {
 	recipe_files | hash_files
 }
 
-# Prints the hash that names a built kernel; fails where the tree has no source of it yet.
+# Prints the hash that names a built kernel; fails if the tree does not have its source yet.
 kernel_hash() { # KERNEL
 	local versions
 	versions=$(source_versions "$1")
@@ -88,7 +89,7 @@ kernel_hash() { # KERNEL
 	} | sha256sum | cut -c1-16
 }
 
-# Prints the Debian release whose kernel is meant; fails for those that the tree comes with and for what is no kernel of the lab.
+# Prints the Debian release of a kernel; fails for kernels of the tree's own release and for unknown names.
 other_suite() { # KERNEL
 	case $1 in
 	backports) echo trixie-backports ;;
@@ -98,7 +99,7 @@ other_suite() { # KERNEL
 	esac
 }
 
-# Prints which kernel of that release is meant.
+# Prints the flavour of a kernel from another release.
 other_flavour() { # KERNEL
 	case $1 in
 	rt) echo rt-amd64 ;;
@@ -106,12 +107,12 @@ other_flavour() { # KERNEL
 	esac
 }
 
-# Kernels for another processor: guests with them have a tree of their own.
+# Is this a kernel for arm64? Guests with it have their own tree.
 is_arm64() { # KERNEL
 	arm64_flavour "$1" > /dev/null
 }
 
-# Prints which of Debian's kernels for arm64 is meant; fails for all others.
+# Prints the flavour of Debian's arm64 kernel; fails for other kernels.
 arm64_flavour() { # KERNEL
 	case $1 in
 	arm64 | arm64-16k) echo "$1" ;;
@@ -128,13 +129,13 @@ is_kernel() { # NAME
 	return 1
 }
 
-# Sets: arm64 (directory with the tree of arm64 guests), layer (what runs and compiles for them, over the lab's tree)
+# Sets arm64 (directory with the tree of arm64 guests) and layer (tools for arm64 over the lab's tree).
 locate_arm64() {
 	locate_layer arm64 tools/lab/arm64/packages.tools tools/lab/arm64/packages.backports
 	arm64=$cache/arm64-tree-$(cd "$lab_dir/arm64" && cat packages.guest unpack - <<< "$layer" | sha256sum | cut -c1-12)
 }
 
-# Prints the release (uname -r) of a kernel of the lab; fails where it is not in the tree.
+# Prints the release (uname -r) of a kernel of the lab; fails if it is not in the tree.
 kernel_release() { # KERNEL
 	local hash
 	case $1 in
@@ -145,13 +146,13 @@ kernel_release() { # KERNEL
 	esac
 }
 
-# Succeeds where all that guests with a kernel need is in the tree.
+# Does the tree have all that guests with this kernel need?
 lab_has() { # KERNEL
 	[ -e "$lab/ready" ] || return 1
 	kernel_release "$1" > /dev/null
 }
 
-# Tells in one line why a guest kernel, and with it the rest of the lab, cannot be used yet, and what to do.
+# Prints one line with the reason why a guest kernel cannot be used yet, and what to do.
 missing() { # KERNEL
 	local what='the lab is' command="tools/lab/prepare --for $1"
 	if [ "$1" != stock ] && [ -e "$lab/ready" ]; then what="the $1 kernel is"; fi
@@ -162,7 +163,7 @@ missing() { # KERNEL
 	fi
 }
 
-# Prints how far the run is that prepares the lab.
+# Prints the progress of the run that prepares the lab.
 progress_of_others() {
 	if [ -s "$lab/logs/progress" ]; then
 		printf ' (%s)' "$(cat "$lab/logs/progress")"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A layer over the lab tree with what further lists of packages name. Sourced by common.sh.
+# A layer over the lab tree with the packages of additional lists. Sourced by common.sh.
 # shellcheck shell=bash disable=SC2154
 
-# Runs a command in the lab tree with the layer over it, in a mount namespace of its own.
+# Runs a command in the lab tree with the layer over it, in a new mount namespace.
 in_layer() { # [--bind SOURCE TARGET]… COMMAND…
 	local lower=$tree binds=()
 	while [ "${1:-}" = --bind ]; do
@@ -25,7 +25,8 @@ locate_layer() { # NAME LIST…, below the checkout
 	layer=$cache/$1-$(cd "$repo" && cat "${@:2}" - <<< "$recipe" | sha256sum | cut -c1-12)
 }
 
-# Makes the layer where it is missing; sets "layer". A list "packages.backports" names packages of the release's backports.
+# Creates the layer if it does not exist; sets "layer". A list "packages.backports" names packages of the release's
+# backports.
 prepare_layer() { # NAME LIST…, below the checkout
 	local list from
 	locate_lab
@@ -35,7 +36,7 @@ prepare_layer() { # NAME LIST…, below the checkout
 	exec 6> "$layer.lock"
 	flock 6
 	[ ! -e "$layer/ready" ] || return 0
-	# Guest trees and layers share the downloaded packages, which apt wants for itself.
+	# apt locks its download directory, which guest trees and layers share.
 	mkdir -p "$cache/guests"
 	exec 8> "$cache/guests/lock"
 	flock 8

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where Debian packages come from: the host's apt configuration, in either of its formats.
+# The source of Debian packages: the host's apt configuration, in either format.
 # shellcheck shell=bash
 
-# Prints the base addresses of the archives the host's apt uses for a release, "RELEASE URI" each.
+# Prints the base addresses of the archives in the host's apt configuration for a release, one "RELEASE URI" per line.
 host_archives() {
 	command -v apt-get > /dev/null || return 0
 	# shellcheck disable=SC2016
@@ -20,7 +20,7 @@ host_codename() {
 	fi
 }
 
-# Prints the mirror of the host's own release; nothing where there is none (debootstrap's default holds then).
+# Prints the mirror of the host's release; nothing if there is none (debootstrap then uses its default).
 main_mirror() {
 	if [ -n "${CXIB_LAB_MIRROR:-}" ]; then
 		printf '%s\n' "$CXIB_LAB_MIRROR"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What apt knows of another Debian release, apart from what it knows for the tree. Sourced, in the tree, by the scripts that get
-# packages from there, which set "suite" and "work", an empty directory of theirs.
+# A separate apt configuration for another Debian release. Sourced, in the tree, by the scripts that download packages
+# from there. They set "suite" and "work", an empty directory.
 # shellcheck shell=bash disable=SC2154
 
 # The archives are those of the tree.
@@ -9,7 +9,7 @@ apt_options=(
 	-o "Dir::State::status=$work/status" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
 )
 
-# Backports have their security updates in them.
+# Backports contain their own security updates.
 write_sources() {
 	local uri suites
 	: > "$work/sources.list"

@@ -11,7 +11,7 @@ step_order=()
 step_total=0
 last_line_length=0
 last_report=0
-# Where those who wait for this run read how far it is; empty: nobody does.
+# File in which waiting runs read the progress of this run; empty if there are none.
 progress_file=''
 
 elapsed() { # SECONDS -> m:ss
@@ -30,7 +30,7 @@ say() {
 	printf '%s\n' "$*"
 }
 
-# Says which steps there are, in the order of their numbers. Arguments: NAME TITLE…
+# Defines the steps in the order of their numbers. Arguments: NAME TITLE…
 step_plan() {
 	step_total=$(($# / 2))
 	local number
@@ -50,7 +50,7 @@ step_done() { # NAME
 	fi
 }
 
-# Starts a step unless it is done, or runs.
+# Starts a step unless it is done or running.
 step_start() { # NAME
 	local name=$1 title="[${step_number[$1]}/$step_total] ${step_title[$1]}"
 	[ -z "${step_started[$name]:-}" ] || return 0
@@ -60,7 +60,7 @@ step_start() { # NAME
 	fi
 	say "$title …"
 	step_started[$name]=$SECONDS
-	# A process group of its own, so that all of it can be ended.
+	# The step gets its own process group, so that all its processes can be ended.
 	set -m
 	(
 		"step_$name"
@@ -99,7 +99,7 @@ show_running() {
 	show_line "$line"
 }
 
-# One line that is rewritten on a terminal, a line every 20 s elsewhere.
+# Rewrites one line on a terminal; prints a line every 20 s elsewhere.
 show_line() {
 	local line=$1
 	if [ -t 1 ]; then
@@ -113,7 +113,7 @@ show_line() {
 	fi
 }
 
-# Notes the end of a step that is over. Fails with the end of its log when it failed.
+# Records the end of a step. If the step has failed, prints the end of its log and fails.
 step_reap() {
 	local name=$1 status=0 title="[${step_number[$1]}/$step_total] ${step_title[$1]}"
 	wait "${step_pid[$name]}" || status=$?
@@ -126,7 +126,7 @@ step_reap() {
 	say "$title: done ($(elapsed $((SECONDS - step_started[$name]))))"
 }
 
-# Waits for one step, showing all that run; the failure of any is seen at once.
+# Waits for one step and shows all running ones; fails as soon as any step fails.
 step_wait() {
 	local name
 	while [ -n "${step_pid[$1]:-}" ]; do
@@ -149,7 +149,7 @@ steps_kill() {
 	done
 }
 
-# Progress of an apt run from its status lines (file descriptor 9 of the step).
+# Prints the progress of an apt run from its status lines (file descriptor 9 of the step).
 apt_progress() {
 	awk -F: '
 		$1 == "dlstatus" { what = "downloading"; share = $3 }

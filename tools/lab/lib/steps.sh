@@ -4,7 +4,7 @@
 # Steps are called by name, which shellcheck does not see.
 # shellcheck shell=bash disable=SC2154,SC2317
 
-# Runs a command in the tree, able to change it, in namespaces that end with it and with this script.
+# Runs a command that may change the tree, in namespaces that end with the command and with this script.
 in_tree() { # [--bind SOURCE TARGET]… -- COMMAND…
 	setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child \
 		"$lab_dir/lib/enter" "$tree" rw own-proc / \
@@ -13,7 +13,7 @@ in_tree() { # [--bind SOURCE TARGET]… -- COMMAND…
 		--bind "$lab_dir" /mnt "$@"
 }
 
-# Where the host's apt gets its packages is known once it has its lists.
+# Reads the archives from the host's apt, which must have its lists.
 learn_archives() {
 	if [ -z "${CXIB_LAB_MIRROR:-}" ] && [ -z "$(host_archives)" ] && command -v apt-get > /dev/null; then
 		apt-get update || true
@@ -38,8 +38,8 @@ step_host() {
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# The keys of the suite may be newer than the host's package of keys: bring that up to date through the
-# host's own, verified, archive. An archive that cannot be verified is never used.
+# The suite's keys may be newer than the host's keyring package, which is then updated from the host's own verified
+# archive. An archive that cannot be verified is never used.
 refresh_keyring() {
 	command -v apt-get > /dev/null || return 0
 	apt-get update || true
@@ -49,7 +49,7 @@ refresh_keyring() {
 bootstrap() {
 	local mirror=$1 directory=$2
 	local script=/usr/share/debootstrap/scripts/$suite
-	# An older debootstrap has no script for the suite; that of sid is the same one.
+	# An older debootstrap lacks the suite's script, which is the same as sid's.
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	debootstrap --arch="$architecture" --variant=minbase --merged-usr --include=ca-certificates,debconf \
 		--keyring="${CXIB_LAB_KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}" \
@@ -86,8 +86,7 @@ step_compilers_progress() {
 	apt_progress "$logs/compilers.apt"
 }
 
-# The newest Debian kernel of the tree, but for those of other releases, is the stock one. Its headers are there before
-# it is.
+# The newest Debian kernel of the tree's own release is the stock kernel. Its headers are installed before the kernel.
 note_stock_release() {
 	find "$tree/usr/src" -maxdepth 1 -name 'linux-headers-*-amd64' -printf '%f\n' | sed 's/^linux-headers-//' |
 		grep -vxF "$(cat "$lab"/release-of-* 2> /dev/null || echo none)" | sort -V | tail -n 1 > "$lab/stock-release.new"
@@ -113,7 +112,7 @@ step_source_done() {
 	step_kernel_done
 }
 
-# Leaves the versions that, with the recipe, decide what a built kernel is.
+# Records the versions that, with the recipe, decide the contents of a built kernel.
 step_source() {
 	local versions suite packages=(linux-source-6.12 gcc-14)
 	versions=$(source_versions "$kernel")
@@ -129,12 +128,12 @@ step_source() {
 	mv "$versions.new" "$versions"
 }
 
-# Prints the directory, in the tree, with the archive of another release's kernel source.
+# Prints the directory in the tree with the kernel source of another release.
 source_place() { # SUITE
 	echo "/usr/src/kernel-source-$1"
 }
 
-# The recipe's script unpacks the source of the tree's own release, unless it finds one.
+# Unpacks another release's source, so that the recipe's script does not unpack the source of the tree's release.
 unpack_other_source() { # DIRECTORY of the build, SUITE
 	[ ! -e "$1/unpacked" ] || return 0
 	rm -rf "$1/source"
@@ -147,7 +146,7 @@ step_source_progress() {
 	apt_progress "$logs/source.apt"
 }
 
-# An interrupted build of another recipe is gigabytes that nobody comes back for.
+# Removes interrupted builds of other recipes, which take gigabytes and will not be continued.
 remove_abandoned_builds() { # DIRECTORY of the build to keep
 	local other
 	for other in "$cache"/kernels/*.build; do
@@ -161,7 +160,7 @@ step_kernel_done() {
 	kernel_release "$kernel" > /dev/null
 }
 
-# Leaves what a kernel is built with: the configuration, in files, and the script.
+# Collects the inputs of a kernel build: the configuration files and the script.
 gather_recipes() { # DIRECTORY
 	local each
 	rm -rf "$1"
@@ -169,7 +168,7 @@ gather_recipes() { # DIRECTORY
 	for each in $(kernel_recipes "$kernel"); do cp "$lab_dir/recipe/$each"/* "$1"; done
 }
 
-# A built kernel is kept by its hash, for other trees.
+# A built kernel is stored by its hash, for other trees.
 step_kernel() {
 	local hash directory suite
 	hash=$(kernel_hash "$kernel")
@@ -195,12 +194,12 @@ step_kernel() {
 	mv "$lab/debug-releases/$hash.new" "$lab/debug-releases/$hash"
 }
 
-# Copies a built kernel into the tree, in the places where Debian's are. Its release has its hash, so that kernels of
-# several recipes have room beside each other, and guests that run one keep it.
+# Copies a built kernel to the places of Debian's kernels in the tree. Its release contains its hash, so that kernels of
+# several recipes can coexist, and running guests keep theirs.
 install_kernel() { # DIRECTORY
 	local release
 	release=$(cat "$1/release")
-	# A kernel that was built before is here before the packages are.
+	# A kernel from an earlier build may be installed before the packages.
 	mkdir -p "$tree/lib/modules" "$tree/usr/src"
 	rm -rf "$tree/lib/modules/$release" "$tree/usr/src/linux-headers-$release"
 	cp -a "$1/modules" "$tree/lib/modules/$release"
@@ -214,7 +213,7 @@ step_other_done() {
 	kernel_release "$kernel" > /dev/null
 }
 
-# The kernel of another Debian release, or another one of this.
+# Installs the kernel of another Debian release, or another kernel of this release.
 step_other() {
 	in_tree -- /mnt/lib/install_kernel "$(other_suite "$kernel")" "$(other_flavour "$kernel")" /var/cache/apt/archives \
 		"/var/tmp/release-of-$kernel"
@@ -225,7 +224,7 @@ step_arm64_done() {
 	kernel_release "$kernel" > /dev/null
 }
 
-# The tree of arm64 guests, with a kernel.
+# Creates the tree of arm64 guests with a kernel.
 step_arm64() {
 	prepare_layer arm64 tools/lab/arm64/packages.tools tools/lab/arm64/packages.backports
 	locate_arm64
@@ -240,7 +239,7 @@ step_arm64() {
 	mv "$layer/upper/var/tmp/release" "$arm64/release-of-$kernel"
 }
 
-# Prints what a function prints for each kernel that the lab builds, and is there.
+# Prints the output of a function for each kernel that the lab has built.
 of_built_kernels() { # FUNCTION
 	local each
 	for each in "${lab_kernels[@]}"; do
@@ -248,7 +247,7 @@ of_built_kernels() { # FUNCTION
 	done
 }
 
-# Removes the built kernels that the present recipe does not use from the tree.
+# Removes built kernels from the tree that the current recipe does not use.
 remove_other_kernels() {
 	local release kept
 	kept=$(of_built_kernels kernel_release)
@@ -261,7 +260,7 @@ remove_other_kernels() {
 	done
 }
 
-# Objects that a build makes; only used to show a percentage.
+# Number of objects of a build; used only for the percentage.
 kernel_objects=2650
 
 step_kernel_progress() {
@@ -272,8 +271,8 @@ step_kernel_progress() {
 	fi
 }
 
-# The programs of this checkout. They need no more of the lab than its compilers, and other runs need not wait for
-# them: file descriptor 7 is the lab's lock.
+# Builds the programs of this checkout. They need only the lab's compilers, and other runs need not wait for them, so
+# they close file descriptor 7, the lab's lock.
 in_checkout() { # COMMAND…
 	exec 7>&-
 	cd "$repo" || return

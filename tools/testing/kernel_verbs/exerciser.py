@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The test module in the guest: loads it and runs its cases."""
+"""Loads the test module in the guest and runs its cases."""
 
 import json
 import os
@@ -16,12 +16,12 @@ def cases() -> list[str]:
 
 
 def report() -> str:
-    """What the last case has said."""
+    """The report of the last case."""
     return (DEBUGFS / "report").read_text().strip()
 
 
 def run_case(name: str, seed: int = 1, rounds: int = 1) -> str:
-    """Runs a case; returns what is wrong, nothing if all is right."""
+    """Runs a case; returns its complaint, or an empty string on success."""
     descriptor = os.open(DEBUGFS / "run", os.O_WRONLY)
     try:
         os.write(descriptor, f"{name} seed={seed} rounds={rounds}".encode())
@@ -33,14 +33,14 @@ def run_case(name: str, seed: int = 1, rounds: int = 1) -> str:
 
 
 def kernel_objects() -> dict[str, dict[str, int]]:
-    """How many objects of each kind the RDMA core knows, by device."""
+    """Number of the RDMA core's objects by device and kind."""
     shown = subprocess.run(["rdma", "-j", "resource", "show"], check=True, capture_output=True, text=True).stdout
     kinds = ("pd", "cq", "qp", "mr", "srq", "ctx")
     return {device["ifname"]: {kind: device[kind] for kind in kinds if kind in device} for device in json.loads(shown)}
 
 
 class UlpTest(unittest.TestCase):
-    """The module is loaded while the tests run."""
+    """A test during which the module is loaded."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each case of the test module: completions come once, in order and with the right status, and the data is right.
+"""Runs each case of the test module: completions come once, in order and with the right status, and the data are
+correct.
 
-KVERBS_SEEDS is how many seeds the random ones are tried with, KVERBS_FIRST_SEED the first, KVERBS_ROUNDS the rounds of each,
-KVERBS_CASES a regular expression that chooses.
+KVERBS_SEEDS is the number of seeds for random cases, KVERBS_FIRST_SEED the first seed, KVERBS_ROUNDS the number of
+rounds for each seed. KVERBS_CASES is a regular expression for the names of cases.
 """
 
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The second HCA writes wrong CQEs. The driver detects an invalid one, reports a fatal error, and the device recovers;
-after a valid one the ULP still gets one completion for each WR.
+"""Lets the second HCA write wrong CQEs. After an invalid CQE the driver reports a fatal error, and the device recovers.
+After a wrong but valid CQE the ULP still gets one completion for each WR.
 
-KVERBS_CORRUPTIONS is a regular expression that chooses.
+KVERBS_CORRUPTIONS is a regular expression that selects corruptions.
 """
 
 import os
@@ -19,7 +19,7 @@ PARAMETERS = pathlib.Path("/sys/module/cxib_kverbs/parameters")
 CHOSEN = re.compile(os.environ.get("KVERBS_CORRUPTIONS", ""))
 PATIENCE = PARAMETERS / "patience"
 """Seconds that a case waits for a completion."""
-SHORT = "20"  # the case cannot know that the device will not write one
+SHORT = "20"  # the case waits in vain for the CQE that the device does not write
 LONG = "120"
 CASES = ("rc_everything", "rc_shared_receives", "uc_everything", "ud_sends")
 NONSENSE = {
@@ -49,9 +49,9 @@ class LyingCompletions(UlpTest, RecoveryTest):
         self.addCleanup(PATIENCE.write_text, LONG)
 
     def run_with(self, case: str, lie: str, is_noticed: bool) -> str:
-        """Runs a case with a lie; returns what is wrong then."""
-        number = 3 if "type=" in lie else 10  # of a kind there are fewer
-        trouble("fault", f"cqe nth={number} data {lie}")  # of the case, not of OpenSM's datagrams
+        """Runs a case with a corrupted CQE; returns its complaint."""
+        number = 3 if "type=" in lie else 10  # fewer CQEs have this type
+        trouble("fault", f"cqe nth={number} data {lie}")  # data of the case, not MADs of OpenSM
         PATIENCE.write_text(LONG if is_noticed else SHORT)
         try:
             found = run_case(case)

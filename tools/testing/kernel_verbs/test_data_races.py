@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accesses without order between a thread that posts and another one that polls: KCSAN reports them, in kernels that have it.
+"""Lets KCSAN find unordered accesses of a posting and a polling thread, in kernels that have KCSAN.
 
-KCSAN watches one access of thousands, since each takes a delay. Here it watches one of KVERBS_SKIP_WATCH. What it finds is in
-the kernel's log, for which the lab fails the run.
+KCSAN delays each access that it watches, so it watches only one of thousands by default; here it watches one of
+KVERBS_SKIP_WATCH. Its reports are in the kernel log, and the lab fails the run.
 """
 
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A ULP that looks for signature pipelining on the device of the kernel's own driver, which says that it is of the same
-kind: it finds nothing, whether cxib's module is there or not, or is just loaded or unloaded.
+"""Tests a ULP that looks for signature pipelining on a device of the in-tree driver, which has the same driver ID: it
+finds none, whether cxib's module is loaded or not, or is being loaded or unloaded.
 
-KVERBS_CXIB is the module.
+KVERBS_CXIB is the path of the module.
 """
 
 import os
@@ -25,7 +25,7 @@ def load() -> None:
 
 
 def unload() -> None:
-    """Each look holds the module for a moment."""
+    """Unloads the module, repeatedly: each look holds the module for a moment."""
     while pathlib.Path("/sys/module/cxib").exists():
         if subprocess.run(["rmmod", "cxib"], stderr=subprocess.DEVNULL).returncode:
             time.sleep(0.01)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A completion event is delivered late, and the consumer has armed its CQ meanwhile.
+"""Tests a completion event that arrives after the consumer has armed its CQ again.
 
-The device ignores that arming, because it bears the number of the event. The driver repeats it, so that the next completion
-raises an event although the consumer has ignored the late one.
+The device ignores this arming, because it has the sequence number of the late event. The driver repeats the arming, so
+that the next completion raises an event although the consumer has ignored the late one.
 """
 
 import unittest

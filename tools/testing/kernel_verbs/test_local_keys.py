@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All protection domains of the kernel share a local key, if the device has one for them.
+"""Tests that all kernel PDs share a local key if the device has one for them.
 
-Without (KVERBS_SHARED_KEY=no), each domain has its own: what works with the one works with the other (test_cases).
+On a device without it (KVERBS_SHARED_KEY=no), each PD has its own key. The cases must pass with either (test_cases).
 """
 
 import os

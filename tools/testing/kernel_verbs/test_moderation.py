@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Moderation that the RDMA core adapts to the traffic is a setting of the device. (The cases count completions.)"""
+"""Tests that adaptive moderation of the RDMA core is a setting of the device. (The cases check the completions.)"""
 
 import pathlib
 import subprocess

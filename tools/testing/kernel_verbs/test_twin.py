@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Of two twins the one in the kernel: the case pipelining_bursts alone, so that the wire has nothing else."""
+"""Runs the kernel's twin, the case pipelining_bursts, alone, so that the wire carries no other traffic."""
 
 import unittest
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The second HCA raises completion events without cause. The driver counts and drops them; the CQs of that
-number, those that are polled without events, and those whose event came before lose no completion.
-"""
+"""Lets the second HCA raise completion events without cause. The driver counts and drops them. CQs with these numbers
+lose no completion, whether they are polled without events or their event came before."""
 
 import json
 import pathlib
@@ -38,22 +37,22 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         self.addCleanup(LATE.write_text, "0")
 
     def direct(self) -> list[int]:
-        """Numbers of the CQs of the case on the HCA, which are polled without events."""
+        """Numbers of the case's CQs on the HCA, which are polled without events."""
         command = ["rdma", "-j", "-dd", "resource", "show", "cq", "dev", self.device_name()]
         cqs = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return [cq["drv_number"] for cq in cqs if cq["comm"] == "cxib_kverbs"]
 
     def dropped(self) -> dict[int, str]:
-        """CQ numbers whose events were dropped, and whether there was such a CQ ("1" or "0")."""
+        """Numbers of CQs whose events were dropped, and whether the CQ existed ("1" or "0")."""
         found = re.findall(rf"cq_late: {self.device_name()} CQ 0x(\w+) known (\d)", (TRACE / "trace").read_text())
         return {int(number, 16): known for number, known in found}
 
     def late(self) -> int:
-        """Dropped events of the CQs that there are."""
+        """Number of dropped events for existing CQs."""
         return sum(queue.late for queue in Shown(self.hca).queues.values())
 
     def raise_for(self, numbers: list[int]) -> None:
-        """Has the HCA raise an event for each CQ, one after each of the events that it raises anyway."""
+        """Lets the HCA raise an event for each CQ after each of its regular events."""
         control_lines(*(f"fault eqe type=comp nth={place} second=0x39:{number >> 16} second=0x3a:{number >> 8 & 0xff} "
                         f"second={LOWEST_BYTE:#x}:{number & 0xff} @hca1" for place, number in enumerate(numbers, 1)))
 
@@ -61,12 +60,12 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         return sum(rule["injected"] for rule in control("faults")["rules"])
 
     def ask_for_events(self) -> None:
-        """MADs raise events of other CQs."""
+        """Sends MADs, which raise events of other CQs."""
         subprocess.run(["smpquery", "--timeout", "60000", "-C", self.device_name(), "-D", "nodeinfo", "0,1"], check=True,
                        stdout=subprocess.DEVNULL)
 
     def test_duplicate_events_lose_nothing(self) -> None:
-        # An arming that bears the number of the last event is ignored, and there are four numbers.
+        # The HCA ignores an arming with the sequence number of the last event; there are four numbers.
         for what in ("from=10 every=10 duplicate", "duplicate", "duplicate duplicate duplicate"):
             for context in CONTEXTS:
                 with self.subTest(events=what, context=context):
@@ -76,7 +75,7 @@ class UnaskedEvents(UlpTest, RecoveryTest):
                     control("faults", "clear")
 
     def repeat_until_dropped(self, name: str) -> None:
-        """A consumer that is never asleep when completions come has few events."""
+        """Repeats the case: a consumer that is awake when completions arrive gets few events."""
         for _ in range(ATTEMPTS):
             self.assert_right(name)
             if self.dropped():
@@ -94,7 +93,7 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         until(is_counted, "a late event is shown")
 
     def attempt(self, rounds: int) -> list[int]:
-        """Has events raised for the CQs of a running case; returns their numbers, none if it ended before that."""
+        """Raises events for the CQs of a running case; returns their numbers, or none if the case has already ended."""
         (TRACE / "trace").write_text("")
         found: list[str] = []
         case = threading.Thread(target=lambda: found.append(run_case("context_direct_traffic", rounds=rounds)))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Allocations of the driver fail while a kernel user makes objects and works with them: the verb fails, or does without
-the memory; nothing is left in the kernel or in the device, and the next time all is right.
+"""Fails allocations of the driver while a kernel user creates and uses objects: the verb fails or does without the
+memory. Kernel and device keep no object, and the next attempt succeeds.
 
-KVERBS_ALLOCATIONS is how many allocations of each case are tried, spread over it; without it, all are. KVERBS_FAILING is a
-regular expression that chooses cases. The lab looks for leaked memory and DMA mappings at the end.
+KVERBS_ALLOCATIONS is the number of allocations to fail in each case, spread over the case; default: all. KVERBS_FAILING
+is a regular expression for the names of cases. The lab looks for leaked memory and DMA mappings at the end.
 """
 
 import os
@@ -22,7 +22,7 @@ OTHERS = re.compile("cost$|xrc_")
 
 
 def device_objects() -> dict[str, dict[str, int]]:
-    """How many objects of each kind live in the devices."""
+    """Number of objects in the devices by kind."""
     return {hca: {kind: counts["living"] for kind, counts in objects.items() if counts["living"]}
             for hca, objects in control("objects").items()}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program sends to a receiving XRC queue pair of the kernel, to its shared receive queues in turn."""
+"""Lets a user-space process send to a kernel XRC receive QP, to its SRQs in turn."""
 
 import time
 import unittest
@@ -17,11 +17,11 @@ from pyverbs.wr import SGE, SendWR
 
 PORT = 1
 MESSAGES = 24
-PATIENCE = 300  # seconds; only ends a test that has failed anyway
+PATIENCE = 300  # seconds; ends only a test that has already failed
 
 
 class Sender:
-    """A sending XRC queue pair on the HCA that the receiver is not on."""
+    """An XRC send QP on the HCA without the receiver."""
 
     def __init__(self, name: str) -> None:
         self.context = Context(name=name)
@@ -69,7 +69,7 @@ class Sender:
 
 class Receivers(UlpTest):
     def exchange(self, checked: int, seed: int) -> None:
-        """Sends all messages; the receiver polls some of them before it goes."""
+        """Sends all messages; the receiver polls some of them before it is destroyed."""
         self.assert_right("xrc_open")
         words = report().split()
         found = dict(zip(words[::2], words[1::2], strict=True))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares two runs of the same commands with signature pipelining: messages of the target on the wire, by captures, and
-transitions of its queue pair, by logs of commands. Prints what both did; fails if they differ.
+"""Compares two runs of the same commands with signature pipelining: messages of the target in captures, state
+transitions of its QP in command logs. Prints both; fails if they differ.
 
-usage: twin_compare.py RUN RUN     each is the path of RUN.pcap and RUN.log
+usage: twin_compare.py RUN RUN     each RUN is the path of RUN.pcap and RUN.log
 """
 
 import pathlib
@@ -16,20 +16,19 @@ sys.path.insert(0, str(REPO / "tools/testing/cxemu"))
 
 import capture  # noqa: E402
 
-RC, SEND_ONLY, WRITE_FIRST, WRITE_ONLY = 0, 0x04, 0x06, 0x0A  # base transport header, IBA 9.2.1
+RC, SEND_ONLY, WRITE_FIRST, WRITE_ONLY = 0, 0x04, 0x06, 0x0A  # BTH, IBA 9.2.1
 RETH = struct.Struct(">QII")  # address, key, length
-RESPONSE = struct.Struct("=3I")  # number, slot, good; as of the test module's struct response
+RESPONSE = struct.Struct("=3I")  # number, slot, good; as struct response of the test module
 COMMAND = re.compile(r" *\d+ (\w+) (\w+): .*?\bqpn=(0x[0-9a-f]+)")
 
 
 class ComparisonError(Exception):
-    """What a run lacks."""
+    """A run lacks data for the comparison."""
 
 
 def messages(file: pathlib.Path) -> list[tuple[str, int]]:
-    """Writes with their length and responses with their number, in their order; behind them the responses with an error,
-    whose place among the others is a matter of time. A message that was sent again counts once, and so does one that was
-    captured on both of its links."""
+    """Writes with length and responses with number, in order; then the responses with an error, whose position depends
+    on timing. A repeated message counts once, as does one captured on both of its links."""
     ordered, errors, seen = [], [], set()
     for packet in capture.packets(file):
         if packet[1] & 3 != capture.LOCAL or packet[capture.LRH] >> 5 != RC:
@@ -48,7 +47,7 @@ def messages(file: pathlib.Path) -> list[tuple[str, int]]:
 
 
 def transitions(file: pathlib.Path) -> list[str]:
-    """Of the one queue pair that stops at signature errors, to its end."""
+    """Transitions of the only QP that stops at signature errors, until its end."""
     commands: dict[tuple[str, str], list[str]] = {}
     stopping = set()
     for line in file.read_text().splitlines():
@@ -60,7 +59,7 @@ def transitions(file: pathlib.Path) -> list[str]:
             commands[hca, number].append(name)
         if name == "INIT2INIT_QP" and "qpc.drain_sigerr=1" in line:
             stopping.add((hca, number))
-    # Both ends may ask for it: the one that stops is the target.
+    # Both QPs may request the stop; the target's QP is the one that stops.
     targets = [queue_pair for queue_pair in stopping if any("SQD" in name for name in commands[queue_pair])]
     if len(targets) != 1:
         raise ComparisonError(f"{file}: {len(targets)} queue pairs have stopped, should be 1")

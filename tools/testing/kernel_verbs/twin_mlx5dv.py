@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Of two twins the one in user space: what the case pipelining_bursts of the test module does, by libmlx5.
+"""The user-space twin: does through libmlx5 what the case pipelining_bursts of the test module does.
 
-The second device is the target: it writes blocks with T10-DIF in its memory to the first one and sends a response behind
-each. Bursts of four commands, the next one when all are answered; every third command has a wrong block.
+The second device is the target. It writes blocks, which have T10-DIF in its memory, to the first device, and sends a
+response after each command. A burst has four commands; the next burst starts after all responses. Every third command
+has a wrong block.
 """
 
 import struct
@@ -25,14 +26,14 @@ BLOCK, BLOCKS = 512, 2
 DATA = BLOCK * BLOCKS
 SIGNED = DATA + 8 * BLOCKS  # T10-DIF has 8 bytes
 RESPONSE = struct.Struct("=6I")  # number, slot, good, mr, expected, actual
-SLOT = 4096  # bytes of memory; the response is behind the data
+SLOT = 4096  # bytes of memory; the response follows the data
 RESPONSE_PLACE = 2048
 KIND = test_signatures.KINDS["T10-DIF, CRC"]
-ERROR = 1 << 32  # in the wr_id of the second response, with the error
+ERROR = 1 << 32  # flag in the wr_id of the second response, which reports the error
 
 
 class End(test_signatures.Side):
-    """One end with signature pipelining, a key for each command of a burst."""
+    """One end with signature pipelining and a key for each command of a burst."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
@@ -55,7 +56,7 @@ class End(test_signatures.Side):
         return Mlx5QP(self.context, attributes, more)
 
     def configure_key(self, slot: int) -> None:
-        """Memory with signatures, none on the wire."""
+        """Configures signatures in memory and none on the wire."""
         queue_pair, (domain, _) = self.queue_pair, KIND.domain(BLOCK)
         queue_pair.wr_start()
         queue_pair.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
@@ -76,13 +77,13 @@ class End(test_signatures.Side):
 
 
 class Target:
-    """Posts the commands of a burst, cancels the responses of bad ones, and answers those with the error."""
+    """Posts the commands of a burst, cancels the responses of failed commands, and sends error responses for them."""
 
     def __init__(self, client: End, target: End) -> None:
         self.client, self.end = client, target
         self.cancelled = 0
-        self.posted: set[int] = set()  # wr_id of responses
-        self.failed: set[int] = set()  # commands with a wrong block whose first response has not completed
+        self.posted: set[int] = set()  # wr_ids of responses
+        self.failed: set[int] = set()  # failed commands whose first response has not completed
 
     def post(self, number: int) -> None:
         slot = number % DEPTH
@@ -99,7 +100,7 @@ class Target:
         self.end.post_response(slot, (number, slot, 1, 0, 0, 0), number, e.IBV_SEND_FENCE)
 
     def handle_stop(self) -> None:
-        """As the manual page of mlx5dv_qp_cancel_posted_send_wrs() has it; errors are reported by completions."""
+        """Follows the manual page of mlx5dv_qp_cancel_posted_send_wrs(); completions report the errors."""
         while self.poll_sends():
             pass
         for number in self.posted - self.failed:
@@ -114,7 +115,7 @@ class Target:
         return attributes.qp_state == e.IBV_QPS_SQD and not attributes.sq_draining
 
     def poll_sends(self) -> bool:
-        """Returns whether there was a completion. That of a cancelled response looks as if it had been sent."""
+        """Returns whether a completion was polled. A cancelled response completes as if it had been sent."""
         count, completions = self.end.completions.poll(1)
         if not count:
             return False

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the interrupt to done() on a vector without other traffic. The time stamp counter is read
- * before the driver's handler runs, and in done().
+ * Measures the time from the interrupt to done() on a vector without other traffic. The time stamp
+ * counter is read before the driver's handler runs, and in done().
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -10,15 +10,15 @@
 
 #include "polling.h"
 
-/* The processor is idle again by then, as it would be between two messages. */
+/* After this time the processor is idle again, as between two messages. */
 #define PAUSE_MS	2
 
 /**
  * struct alone - one CQ
  * @endpoint: its CQ and QP
  * @interrupted: time stamp of the last interrupt
- * @cycles: from there to done()
- * @status: of the completion
+ * @cycles: cycles from the interrupt to done()
+ * @status: status of the completion
  * @done: done() has run
  */
 struct alone {
@@ -76,8 +76,8 @@ static int sample_all(struct alone *alone, u32 samples)
 }
 
 /**
- * polling_measure_alone() - cost of completions that come one at a time
- * @pd: of the QP
+ * polling_measure_alone() - measures completions that come one at a time
+ * @pd: PD of the QP
  * @settings: context and samples
  *
  * Reports a line "alone CYCLES" for each sample.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The contexts that are compared. */
+/* The polling contexts that are compared. */
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -11,7 +11,7 @@ static struct ib_cq *alloc_core(const struct polling_context *context, struct ib
 	return ib_alloc_cq(device, private, nr_cqe, POLLING_VECTOR, context->core);
 }
 
-/* The function is looked up, so that the module is built without the symbols of cxib. */
+/* The function is looked up at run time, so that the module can be built without cxib's symbols. */
 static struct ib_cq *alloc_cxib(const struct polling_context *context, struct ib_device *device,
 				void *private, int nr_cqe)
 {
@@ -27,7 +27,7 @@ static struct ib_cq *alloc_cxib(const struct polling_context *context, struct ib
 
 #define CXIB(...)	alloc_cxib, .options = { __VA_ARGS__ }
 
-/* Ends with an entry without name. */
+/* Ends with an entry without a name. */
 const struct polling_context polling_contexts[] = {
 	{ "core-softirq", alloc_core, IB_POLL_SOFTIRQ },
 	{ "core-workqueue", alloc_core, IB_POLL_WORKQUEUE },
@@ -41,7 +41,7 @@ const struct polling_context polling_contexts[] = {
 };
 
 /**
- * polling_context_find() - the context of a name
+ * polling_context_find() - finds a context by name
  * @name: the name
  *
  * Return: the context, NULL if there is none

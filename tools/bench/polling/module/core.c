@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an event and the arming after it cost where the work queue of the RDMA core polls: from the
- * interrupt to comp_handler, and from done() to the end of the work item, which arms the CQ. No other
- * task runs in between.
+ * Measures the cost of an event and of the arming after it if the RDMA core's workqueue polls: from
+ * the interrupt to comp_handler, and from done() to the end of the work item, which arms the CQ. No
+ * other task runs in between.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 
 #include "polling.h"
 
-/* The work item has ended by then, and the processor is idle. */
+/* After this time the work item has ended and the processor is idle. */
 #define PAUSE_MS	2
 
 /**
@@ -22,7 +22,7 @@
  * @scheduled: time stamp of comp_handler
  * @polled: time stamp of done(); 0: it has not run
  * @armed: time stamp of the end of the work item
- * @status: of the completion
+ * @status: status of the completion
  * @done: the work item has ended
  */
 struct core {
@@ -113,8 +113,8 @@ static int sample_all(struct core *core, u32 samples)
 }
 
 /**
- * polling_measure_core() - cost of an event and of an arming, of completions that come one at a time
- * @pd: of the QP
+ * polling_measure_core() - measures event and arming of completions that come one at a time
+ * @pd: PD of the QP
  * @settings: samples; the context is core-workqueue
  *
  * Reports a line "core CYCLES CYCLES" for each sample: event, arming.

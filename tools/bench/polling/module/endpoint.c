@@ -78,10 +78,10 @@ static int connect_to_itself(struct ib_qp *qp)
 
 /**
  * polling_endpoint_create() - creates a CQ and a QP
- * @endpoint: filled; polling_endpoint_destroy() even when this fails
- * @pd: of the QP
- * @context: of the CQ
- * @depth: WRs that can be outstanding
+ * @endpoint: filled; must be passed to polling_endpoint_destroy() even after an error
+ * @pd: PD of the QP
+ * @context: polling context of the CQ
+ * @depth: maximum number of outstanding WRs
  * @done: called for each completion
  *
  * Return: 0 or an error
@@ -107,7 +107,7 @@ int polling_endpoint_create(struct polling_endpoint *endpoint, struct ib_pd *pd,
 
 /**
  * polling_endpoint_destroy() - frees what polling_endpoint_create() has created
- * @endpoint: without outstanding WRs; may be created in part, or not
+ * @endpoint: without outstanding WRs; may be incomplete or empty
  */
 void polling_endpoint_destroy(struct polling_endpoint *endpoint)
 {
@@ -118,11 +118,11 @@ void polling_endpoint_destroy(struct polling_endpoint *endpoint)
 }
 
 /**
- * polling_endpoint_post() - posts a WR that completes at once: an RDMA WRITE without data
- * @endpoint: with room for it
+ * polling_endpoint_post() - posts an RDMA WRITE without data, which completes at once
+ * @endpoint: with a free WQE
  *
  * Context: any.
- * Return: as ib_post_send()
+ * Return: result of ib_post_send()
  */
 int polling_endpoint_post(struct polling_endpoint *endpoint)
 {

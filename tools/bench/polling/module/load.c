@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CQs that are always full, the hogs, and one that is mostly idle. done() of a hog works for a given
- * time and posts the next WR. A timer posts the WRs of the idle CQ, and another ends the measurement,
- * in the interrupt: nothing else is sure to run while the hogs do.
+ * CQs that are always full (the hogs), and one that is mostly idle. done() of a hog works for a
+ * given time and posts the next WR. One timer posts the WRs of the idle CQ, and another one ends
+ * the measurement, both in interrupt context: nothing else is certain to run while the hogs do.
  *
- * A completion of the idle CQ waits from the interrupt that reports it; one that needs no interrupt,
- * because an earlier one of the CQ waits still, from when a hog or the timer sees its CQE. What the
- * device does between posting and interrupt is not in it: an emulated one has to wait for a processor.
- * An interrupt may come for another CQ while the CQE is there already, and its event is held back by
- * moderation.
+ * The latency of an idle CQ's completion starts at the interrupt that reports it. If an earlier
+ * completion of the CQ still waits, no interrupt follows, and the latency starts when a hog or the
+ * timer sees the CQE. The time between posting and interrupt is excluded, because an emulated
+ * device has to wait for a processor. An interrupt may come for another CQ when the idle CQ's CQE
+ * exists but moderation delays its event.
  */
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -24,20 +24,20 @@ struct cxib_cq;
 #define CALIBRATION_LOOPS	1000000
 #define WINDOW_MS		1000
 /*
- * WRs that a hog has outstanding: more than a cheap done() completes while an emulated device waits for
- * a processor, or in one slice of the kernel's scheduler. Else hogs would be empty now and then.
+ * Outstanding WRs of a hog: more than a cheap done() completes while an emulated device waits for a
+ * processor, or in one time slice of the scheduler. Otherwise a hog would sometimes be empty.
  */
 #define HOG_DEPTH		1024
-/* WRs that the idle CQ can have outstanding: more than any context lets it wait. */
+/* Maximum of outstanding WRs of the idle CQ: more than any context lets it wait for. */
 #define IDLE_DEPTH		2048
 
 /**
  * struct hog - a CQ that is always full
  * @endpoint: its CQ and QP
- * @load: what it is part of
+ * @load: measurement of the hog
  * @loops: work of done()
  * @posted: WRs posted; written before the first completion, then by done() only
- * @completed: completions
+ * @completed: number of completions
  */
 struct hog {
 	struct polling_endpoint endpoint;
@@ -52,29 +52,29 @@ struct hog {
  * @settings: what to measure
  * @hogs: the hogs
  * @idle: CQ that is mostly idle
- * @timer: posts its WRs
- * @posted: WRs posted to it
- * @delayed: times when all WRs that fit were outstanding
- * @latencies_ns: of each WR: when its completion began to wait, then the time from there to done()
- * @noted: WRs whose completions have begun to wait; protected by disabling interrupts
- * @interrupted_ns: when the last interrupt began
- * @is_reported: that interrupt has brought an event of the idle CQ
+ * @timer: posts WRs to the idle CQ
+ * @posted: number of WRs posted to the idle CQ
+ * @delayed: number of timer expirations at which the idle CQ's send queue was full
+ * @latencies_ns: for each WR the start of its completion's wait, then the time from there to done()
+ * @noted: number of WRs whose completions have begun to wait; protected by disabled interrupts
+ * @interrupted_ns: time of the last interrupt
+ * @is_reported: the last interrupt has brought an event of the idle CQ
  * @reports: number of such interrupts
- * @completed: number of @latencies_ns
- * @room: for so many
+ * @completed: number of valid entries in @latencies_ns
+ * @room: number of entries in @latencies_ns
  * @holder: hog whose done() has run last
- * @held_since: when its first done() in a row began
- * @longest_hold_ns: the longest time that done() of one hog ran in a row, while all were full
- * @sampler: takes a window of @windows
- * @windows: completions of each hog by the end of each second
+ * @held_since: start of the first done() of @holder in a row
+ * @longest_hold_ns: longest time in which only done() of one hog ran while all hogs were full
+ * @sampler: timer that fills @windows
+ * @windows: completions of each hog at the end of each second
  * @window_count: number of @windows
  * @started: all hogs are full
- * @stopping: done() posts no more
- * @open: outstanding WRs, and one until the measurement ends
- * @drained: @open is 0
- * @enough: CQs that have reached the number of completions that ends the measurement
- * @ended: it is reached, or something failed
- * @err: what failed first
+ * @stopping: done() posts no more WRs
+ * @open: number of outstanding WRs, plus 1 until the measurement ends
+ * @drained: completed when @open is 0
+ * @enough: number of CQs with enough completions to end the measurement
+ * @ended: completed when @enough is reached or something has failed
+ * @err: first error
  */
 struct load {
 	const struct polling_settings *settings;
@@ -105,7 +105,7 @@ struct load {
 	int err;
 };
 
-/* Counts iterations, not time: work that was interrupted or preempted is not done by then. */
+/* Counts iterations, not time, so that interruption and preemption do not reduce the work. */
 static noinline void work(u64 loops)
 {
 	while (loops--)
@@ -137,7 +137,7 @@ static void close_one(struct load *load)
 		complete(&load->drained);
 }
 
-/* Called with each completion of a CQ; 0 is never reached, another number once. */
+/* Called for each completion of a CQ. `enough` is reached once; 0 is never reached. */
 static void note_progress(struct load *load, u64 completed, u32 enough)
 {
 	if (completed == enough &&
@@ -145,7 +145,7 @@ static void note_progress(struct load *load, u64 completed, u32 enough)
 		complete(&load->ended);
 }
 
-/* Completions that are in the ring of the idle CQ have begun to wait. */
+/* Records that the completions in the idle CQ's ring have begun to wait. */
 static void note_waiting(struct load *load, u64 since_ns)
 {
 	struct ib_cq *cq = load->idle.cq;
@@ -167,7 +167,10 @@ static void on_interrupt(void *data, int irq, struct irqaction *action)
 	load->is_reported = false;
 }
 
-/* The scheduler of the idle CQ is locked: the CQ must not be looked at here. */
+/*
+ * The caller holds the lock of the idle CQ's polling context, so this function must not access the
+ * CQ.
+ */
 static void on_event(struct load *load, const void *cq)
 {
 	if (cq == load->idle.cq)
@@ -179,7 +182,7 @@ static void on_core_event(void *data, struct ib_cq *cq)
 	on_event(data, cq);
 }
 
-/* A CQ of a driver begins with that of the RDMA core. */
+/* struct cxib_cq starts with its struct ib_cq. */
 static void on_cxib_event(void *data, const struct cxib_cq *cq)
 {
 	on_event(data, cq);
@@ -196,7 +199,7 @@ static void on_interrupt_end(void *data, int irq, struct irqaction *action, int 
 	note_waiting(load, load->interrupted_ns);
 }
 
-/* What is seen of the idle CQ by tracepoint. One of the two events comes. */
+/* Tracepoints that report events of the idle CQ. Each CQ has one of the two. */
 static const struct {
 	const char *name;
 	void *probe;
@@ -207,7 +210,7 @@ static const struct {
 	{ "cq_queue", on_cxib_event },
 };
 
-/* An armed CQ has an interrupt to come; one whose completions wait has none. */
+/* An armed CQ will get an interrupt. A CQ whose completions already wait will not. */
 static void note_without_interrupt(struct load *load)
 {
 	if (READ_ONCE(load->noted) > READ_ONCE(load->completed))
@@ -227,7 +230,7 @@ static void note_holder(struct hog *hog, u64 start)
 	load->longest_hold_ns = max(load->longest_hold_ns, ktime_get_ns() - load->held_since);
 }
 
-/* The WR takes the place of the one that has completed. */
+/* The new WR takes the WQE of the completed one. */
 static bool repost(struct hog *hog)
 {
 	struct load *load = hog->load;
@@ -267,13 +270,13 @@ static void on_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	/* Polled before there was an interrupt: it has not waited. */
+	/* A completion that is polled before its interrupt has not waited. */
 	if (load->noted == load->completed)
 		load->latencies_ns[load->noted++] = ktime_get_ns();
 	load->latencies_ns[load->completed] = ktime_get_ns() - load->latencies_ns[load->completed];
 	load->holder = NULL;
 	local_irq_restore(flags);
-	/* The timer may post another one, and reads this first. */
+	/* The timer loads this value first and may then post another WR. */
 	smp_store_release(&load->completed, load->completed + 1);
 	if (wc->status != IB_WC_SUCCESS)
 		fail(load, -EIO);
@@ -348,7 +351,7 @@ static void destroy_endpoints(struct load *load)
 	polling_endpoint_destroy(&load->idle);
 }
 
-/* Fills the CQ. done() may run before this returns, so the counters come first. */
+/* Fills the CQ. The counters are set first, because done() may run before this function returns. */
 static int fill(struct hog *hog)
 {
 	struct ib_rdma_wr *list = kcalloc(HOG_DEPTH, sizeof(*list), GFP_KERNEL);
@@ -446,7 +449,7 @@ static struct load *alloc_load(const struct polling_settings *settings)
 	if (!load)
 		return NULL;
 	load->settings = settings;
-	/* A WR a period, and one for a timer that expires early. */
+	/* One WR per period, and one for a timer that expires early. */
 	load->room = div_u64((u64)settings->seconds * USEC_PER_SEC, settings->period_us) + 1;
 	load->latencies_ns = vcalloc(load->room, sizeof(*load->latencies_ns));
 	init_completion(&load->drained);
@@ -458,11 +461,11 @@ static struct load *alloc_load(const struct polling_settings *settings)
 }
 
 /**
- * polling_measure_load() - waits of an idle CQ and shares of full ones
- * @pd: of the QPs
+ * polling_measure_load() - measures latency of an idle CQ and shares of full CQs
+ * @pd: PD of the QPs
  * @settings: what to measure
  *
- * Reports lines of a name and pairs of words and numbers, see report().
+ * Reports lines with a name and pairs of words and numbers, see report().
  *
  * Return: 0 or an error
  */

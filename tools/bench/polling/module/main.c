@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The module. In debugfs, below bench_polling/: `contexts` lists the contexts; writing
- * "MEASUREMENT NAME=VALUE..." to `run` measures, `report` says then what was found. MEASUREMENT is
- * "load" (context, hogs, period_us, seconds, completions), "alone" (context, samples) or "core" (context
- * core-workqueue, samples).
+ * The module. Files in debugfs below bench_polling/: `contexts` lists the contexts. Writing
+ * "MEASUREMENT NAME=VALUE..." to `run` runs a measurement, and `report` then has its result.
+ * MEASUREMENT is "load" (context, hogs, period_us, seconds, completions), "alone" (context,
+ * samples) or "core" (context core-workqueue, samples).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -17,11 +17,11 @@
 
 #define COMMAND_SIZE	256
 #define REPORT_SIZE	SZ_4M
-/* Limits of what is allocated and of how long it takes. */
+/* Limits of memory and time. */
 #define MIN_PERIOD_US		100
 #define MAX_COST_US		10000
 
-static DEFINE_MUTEX(lock); /* all that follows */
+static DEFINE_MUTEX(lock); /* protects all variables below */
 static struct ib_device *device;
 static char *text;
 static size_t length;
@@ -29,7 +29,7 @@ static struct dentry *directory;
 
 /**
  * polling_say() - adds a line to the report
- * @format: text without end of line
+ * @format: text without newline
  */
 void polling_say(const char *format, ...)
 {

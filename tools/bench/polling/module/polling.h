@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Measures where and when completions are handled: CQs of one completion vector, each with a QP that
- * writes to itself, so that one HCA with one port is enough.
+ * Measures where and when completions are handled. All CQs share one completion vector, and each
+ * has a QP connected to itself, so that one HCA with one port is sufficient.
  */
 #ifndef BENCH_POLLING_H
 #define BENCH_POLLING_H
@@ -13,17 +13,17 @@
 #define POLLING_MAX_HOGS	16
 #define POLLING_MAX_SECONDS	120
 #define POLLING_PORT		1
-/* All CQs have this completion vector. */
+/* Completion vector of all CQs. */
 #define POLLING_VECTOR		0
-/* Only ends a measurement that has failed anyway. */
+/* Ends only a measurement that has already failed. */
 #define POLLING_PATIENCE	(600 * HZ)
 
 /**
  * struct polling_context - where done() of a CQ runs
  * @name: name of the context
  * @alloc: creates a CQ with room for @nr_cqe completions, which ib_free_cq() frees
- * @core: context of the RDMA core, for @alloc
- * @options: context of cxib, for @alloc
+ * @core: polling context of the RDMA core, for @alloc
+ * @options: polling context of cxib, for @alloc
  */
 struct polling_context {
 	const char *name;
@@ -35,13 +35,14 @@ struct polling_context {
 
 /**
  * struct polling_settings - what to measure
- * @context: of all CQs
- * @costs_us: what done() of each hog costs
+ * @context: polling context of all CQs
+ * @costs_us: cost of done() of each hog
  * @hogs: number of @costs_us
- * @period_us: time between two WRs of the CQ that is mostly idle
- * @seconds: how long to measure
- * @completions: ends it earlier, when each hog has had so many and the idle CQ one; 0: does not
- * @samples: WRs of a CQ that is alone
+ * @period_us: time between two WRs of the mostly idle CQ
+ * @seconds: duration
+ * @completions: ends the measurement earlier, when each hog has this number of completions
+ *	and the idle CQ has one; 0: no such end
+ * @samples: number of WRs of a CQ that is alone
  */
 struct polling_settings {
 	const struct polling_context *context;
@@ -56,8 +57,8 @@ struct polling_settings {
 /**
  * struct polling_endpoint - a CQ and its QP
  * @cq: the CQ, NULL if there is none
- * @qp: the QP, NULL if there is none; connected to itself
- * @cqe: of each WR
+ * @qp: the QP, connected to itself; NULL if there is none
+ * @cqe: ib_cqe of each WR
  */
 struct polling_endpoint {
 	struct ib_cq *cq;

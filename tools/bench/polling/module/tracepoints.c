@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tracepoints of the kernel and of its modules, by name. */
+/* Finds tracepoints of the kernel and of its modules by name. */
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
@@ -8,10 +8,10 @@
 #include "polling.h"
 
 /**
- * struct search - a tracepoint that is looked for
+ * struct search - search for a tracepoint
  * @name: its name
- * @found: the tracepoint; NULL: not found so far
- * @modules: is called for each module that has tracepoints
+ * @found: the tracepoint; NULL: not found yet
+ * @modules: called for each module with tracepoints
  */
 struct search {
 	const char *name;
@@ -49,10 +49,10 @@ static struct tracepoint *find(const char *name)
 }
 
 /**
- * polling_watch() - calls a function at each pass of a tracepoint
+ * polling_watch() - calls a function at each hit of a tracepoint
  * @name: tracepoint of the kernel or of a module that stays loaded
- * @probe: function with the arguments of the tracepoint behind @data
- * @data: its first argument
+ * @probe: function with the arguments @data and those of the tracepoint
+ * @data: first argument
  *
  * Return: 0 or an error
  */
@@ -65,9 +65,9 @@ int polling_watch(const char *name, void *probe, void *data)
 
 /**
  * polling_ignore() - ends what polling_watch() has begun
- * @name: as there
- * @probe: as there
- * @data: as there
+ * @name: as passed to polling_watch()
+ * @probe: as passed to polling_watch()
+ * @data: as passed to polling_watch()
  */
 void polling_ignore(const char *name, void *probe, void *data)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Addresses of datagrams: asked for, and changed. */
+/* Queries and modifies address handles of datagrams. */
 #include "single.h"
 
 #define LENGTH		64
@@ -39,7 +39,7 @@ static int change(struct kverbs_pair *pair, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* What is sent after a change goes to the new address, and no other. */
+/* Datagrams posted after the change must go to the new address only. */
 static int change_address(struct kverbs_pair *pair)
 {
 	struct rdma_ah_attr attr;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Arming races: one thread sends at random moments, another polls, arms and
- * sleeps until the completion event. No event may be lost, and none may arrive
- * for a CQ that is not armed.
+ * Arming races: one thread sends at random moments, another one polls, arms the CQ and sleeps until
+ * the completion event. No event may be lost, and none may arrive for a CQ that is not armed.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -14,21 +13,21 @@
 #include "single.h"
 
 #define MESSAGES	1000
-/* Most outstanding messages: each has a receive WR posted. */
+/* Maximum number of outstanding messages, each with a posted receive WR. */
 #define WINDOW		16
 #define BURST_MAX	6
 #define PAUSE_MAX	60 /* microseconds */
 
 /**
- * struct kverbs_race - a race
+ * struct kverbs_race - an arming race
  * @pair: two ends, the first one sends
- * @producer_random: numbers of the sender
- * @consumer_random: numbers of the receiver
- * @messages: how many there will be
- * @solicited: only the last message of each burst asks for an event
- * @received: messages so far
- * @armed: how often the receiver has armed the CQ
- * @result: of the sender
+ * @producer_random: state of the sender's random numbers
+ * @consumer_random: state of the receiver's random numbers
+ * @messages: number of messages to send
+ * @solicited: only the last message of each burst is solicited
+ * @received: number of messages received
+ * @armed: number of times that the receiver has armed the CQ
+ * @result: result of the sender
  */
 struct kverbs_race {
 	struct kverbs_pair *pair;
@@ -90,7 +89,7 @@ static int produce(void *data)
 	return 0;
 }
 
-/* Returns how many there were, or an error after kverbs_fail(). */
+/* Returns the number of completions, or an error after kverbs_fail(). */
 static int poll_all(struct kverbs_race *race)
 {
 	struct kverbs_end *end = &race->pair->ends[1];
@@ -128,8 +127,8 @@ static int await_event(struct kverbs_race *race, int events)
 }
 
 /*
- * The two ways to sleep: poll once more after arming, or have arming say that
- * something is there already.
+ * Before sleeping, the receiver either polls once more after arming, or lets arming report missed
+ * events.
  */
 static int arm_and_sleep(struct kverbs_race *race)
 {
@@ -221,7 +220,7 @@ static int run_solicited(struct kverbs_report *report, const struct kverbs_setti
 	return run(report, settings, true);
 }
 
-/* Disabled interrupts wait in the interrupt controller until they are enabled again. */
+/* The interrupt controller keeps an interrupt that is disabled pending until it is enabled. */
 static void enable_interrupts(struct ib_device *device, bool enable)
 {
 	struct pci_dev *pdev = to_pci_dev(device->dev.parent);
@@ -260,7 +259,7 @@ static int send_number(struct kverbs_pair *pair, u64 number)
 	return err ?: kverbs_await_status(pair, pair->ends[0].send_cq, number, IB_WC_SUCCESS);
 }
 
-/* As a ULP that stops its handler, polls what is there, arms, and starts its handler again. */
+/* Does what a ULP does that stops its handler, polls the CQ, arms it, and restarts its handler. */
 static int arm_beside_event(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One thread posts to full queues while another one polls their completions:
- * entries of the queues are written again as soon as they have been consumed.
+ * One thread posts to full queues while another one polls their CQs, so that each WQE is
+ * overwritten as soon as it has completed.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -12,18 +12,18 @@
 
 #define WRS		2000
 #define LENGTH		32
-/* Small, so that the queues are full nearly all the time. */
+/* A small queue is full nearly all the time. */
 #define MAX_WR		8
 #define POLLED_MAX	4
 
 /**
- * struct kverbs_sequence - random send WRs; both threads draw the same ones
- * @random: numbers
- * @number: of the WR drawn last, its wr_id; counts from 1
- * @sends: how many of them arrive at the peer's receive queue
- * @registered: the local key is, after these WRs
- * @opcode: of the WR drawn last
- * @signaled: whether it asks for a completion
+ * struct kverbs_sequence - random send WRs; both threads draw the same sequence
+ * @random: state of the random numbers
+ * @number: wr_id of the last WR drawn, counted from 1
+ * @sends: number of WRs that arrive at the peer's receive queue
+ * @registered: the local key is registered after these WRs
+ * @opcode: opcode of the last WR drawn
+ * @signaled: whether the last WR drawn is signaled
  */
 struct kverbs_sequence {
 	struct rnd_state random;
@@ -36,12 +36,13 @@ struct kverbs_sequence {
 
 /**
  * struct kverbs_concurrent - two threads and a QP
- * @pair: the first end sends
- * @wrs: how many send WRs
- * @to_post: what is posted, by the one thread
- * @to_complete: what has to complete, by the other one
- * @received: receive WRs that have completed
- * @refused: error of the WR of @to_post that was refused; released behind that, the poller acquires it
+ * @pair: two ends, the first one sends
+ * @wrs: number of send WRs
+ * @to_post: sequence of the posting thread
+ * @to_complete: sequence of the polling thread
+ * @received: number of completed receive WRs
+ * @refused: error of the refused WR of @to_post; the poster stores it with release
+ *	semantics, the poller loads it with acquire semantics
  */
 struct kverbs_concurrent {
 	struct kverbs_pair *pair;
@@ -57,7 +58,10 @@ static void draw(struct kverbs_sequence *sequence, u32 wrs)
 	u32 random = prandom_u32_state(&sequence->random);
 
 	sequence->number++;
-	/* A full queue must hold one that asks: unsignaled WRs are consumed with the next signaled one. */
+	/*
+	 * A full queue must contain a signaled WR, because unsignaled WRs are freed by the next
+	 * signaled one.
+	 */
 	sequence->signaled = random % 3 == 0 || sequence->number % MAX_WR == 0 ||
 			     sequence->number == wrs;
 	switch (random / 3 % 4) {
@@ -103,7 +107,7 @@ static int post_send(struct kverbs_concurrent *run)
 	return ib_post_send(run->pair->ends[0].qp, &single.send, &bad);
 }
 
-/* Says whether to try again: the queue is full, and the other thread still makes room. */
+/* Returns whether to post again: the queue is full and the other thread still frees entries. */
 static bool is_full(struct kverbs_concurrent *run, int err, unsigned long limit)
 {
 	if (err != -ENOMEM || time_after(jiffies, limit) || kthread_should_stop())
@@ -112,7 +116,7 @@ static bool is_full(struct kverbs_concurrent *run, int err, unsigned long limit)
 	return true;
 }
 
-/* A message finds its receive WR: that is posted first. */
+/* Posts the receive WR first, so that the message finds it. */
 static int post_one(struct kverbs_concurrent *run)
 {
 	const unsigned long limit = jiffies + KVERBS_PATIENCE;

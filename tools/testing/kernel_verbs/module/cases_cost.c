@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What posting and polling cost, in steps of the cycle counter. On x86, with
- * `-icount shift=0`, QEMU makes that the number of instructions, exactly.
+ * Measures the cost of posting and polling in steps of the cycle counter. On x86 with `-icount
+ * shift=0`, QEMU counts executed instructions.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -29,7 +29,7 @@ static u32 median(u32 *values)
 	return values[SAMPLES / 2];
 }
 
-/* What measuring itself takes. */
+/* Returns the cost of the measurement itself. */
 static u32 measure_nothing(void)
 {
 	u64 begin;
@@ -42,7 +42,9 @@ static u32 measure_nothing(void)
 	return took;
 }
 
-/* Cost of the lock that both of them take, uncontended and with interrupts disabled. */
+/*
+ * Returns the cost of the uncontended lock with disabled interrupts that posting and polling take.
+ */
 static u32 measure_lock(void)
 {
 	DEFINE_SPINLOCK(lock);
@@ -89,7 +91,7 @@ static int measure_poll(struct kverbs_end *end, u32 *took)
 	return polled;
 }
 
-/* One request that is posted, and its completion once it is there. */
+/* Posts one WR, and polls its completion when the CQE has been written. */
 static int sample(struct kverbs_pair *pair, struct kverbs_single *single, u32 *post, u32 *poll)
 {
 	struct kverbs_end *end = &pair->ends[0];

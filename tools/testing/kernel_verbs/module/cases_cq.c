@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Completion queues: events that wait for more completions, and too many completions. */
+/* CQs: moderated events and overruns. */
 #include <linux/delay.h>
 
 #include "single.h"
@@ -36,7 +36,7 @@ static int await_event(struct kverbs_pair *pair, struct kverbs_end *end, int eve
 	return 0;
 }
 
-/* An armed CQ raises one completion event, however few completions there are. */
+/* An armed CQ raises one completion event even if it gets fewer CQEs than its moderation count. */
 static int exchange(struct kverbs_pair *pair, unsigned int count)
 {
 	struct kverbs_end *end = &pair->ends[0];
@@ -77,7 +77,7 @@ static int moderation(struct kverbs_pair *pair)
 }
 
 #ifdef KVERBS_RESIZING
-/* The owner of the CQ gets an error event; everything can be destroyed then. */
+/* The owner of an overrun CQ gets an error event and can destroy all objects afterwards. */
 static int overrun(struct kverbs_pair *pair)
 {
 	const unsigned long limit = jiffies + KVERBS_PATIENCE;
@@ -115,7 +115,7 @@ static int await_peeked(struct kverbs_pair *pair, struct ib_cq *cq, int expected
 	}
 }
 
-/* Completions that are counted stay in the CQ. */
+/* Peeking leaves the counted completions in the CQ. */
 static int peek(struct kverbs_pair *pair)
 {
 	struct ib_cq *cq = pair->ends[0].send_cq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The state SQD: WQEs in progress complete, later ones wait, IB_EVENT_SQ_DRAINED is raised. */
+/* State SQD: WQEs in progress complete, later WQEs wait, and IB_EVENT_SQ_DRAINED is raised. */
 #include <linux/delay.h>
 #include <linux/slab.h>
 
@@ -68,7 +68,7 @@ static int receive(struct kverbs_pair *pair, u64 wr_id)
 	return kverbs_await_status(pair, pair->ends[1].recv_cq, wr_id, IB_WC_SUCCESS);
 }
 
-/* The first half goes, the second one waits for the way back. */
+/* The first half of the WRs is executed; the second half waits for the return to RTS. */
 static int holds_back(struct kverbs_pair *pair, int flags)
 {
 	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
@@ -103,7 +103,7 @@ static int holds_back(struct kverbs_pair *pair, int flags)
 	return err ?: kverbs_await_nothing(pair);
 }
 
-/* Again and again, with completions and without. */
+/* Repeats the test with signaled and unsignaled WRs. */
 static int holds_back_often(struct kverbs_pair *pair)
 {
 	int i, err = 0;
@@ -113,7 +113,7 @@ static int holds_back_often(struct kverbs_pair *pair)
 	return err;
 }
 
-/* The QP cannot return to RTS while a message that the peer does not accept yet is outstanding. */
+/* The QP cannot return to RTS while a message is outstanding that the peer has not accepted. */
 static int waits_for_the_peer(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
@@ -142,7 +142,7 @@ static int waits_for_the_peer(struct kverbs_pair *pair)
 	return err ?: kverbs_to_state(end, IB_QPS_RTS);
 }
 
-/* The move to the error state flushes each WR once. */
+/* The transition to ERR flushes each waiting WR once. */
 static int flushes_what_waits(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0];
@@ -162,7 +162,7 @@ static int flushes_what_waits(struct kverbs_pair *pair)
 	return err ?: kverbs_await_nothing(pair);
 }
 
-/* A new connection knows nothing of it. */
+/* A new connection after RESET does not wait for an earlier drain. */
 static int is_forgotten(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0];
@@ -207,7 +207,7 @@ static int changes_meanwhile(struct kverbs_pair *pair)
 	return err ?: holds_back(pair, 0);
 }
 
-/* Nothing waits for the event any more when the queue pair goes. */
+/* The QP is destroyed before the drained event; nothing may wait for the event afterwards. */
 static int goes_while_draining(struct kverbs_pair *pair)
 {
 	int err = send(pair, 1, 0);

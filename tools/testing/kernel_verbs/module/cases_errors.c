@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Errors: of the responder, of the requester, and of ib_post_send() itself. */
+/* Errors of the responder, of the requester, and of ib_post_send(). */
 #include <linux/delay.h>
 
 #include "single.h"
@@ -7,7 +7,7 @@
 #define LENGTH	1000
 #define FEW	5
 
-/* A message meets a receive request that it does not fit: both ends get to know. */
+/* A message does not fit the receive WR that it consumes: both ends get an error completion. */
 static int mismatched(struct kverbs_pair *pair, u32 room, bool wrong_key,
 		      enum ib_wc_status receiver, enum ib_wc_status sender)
 {
@@ -42,7 +42,9 @@ static int wrong_key_of_receiver(struct kverbs_pair *pair)
 	return mismatched(pair, LENGTH, true, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
 }
 
-/* The wrong one says what is wrong, those behind it are flushed, in order. */
+/*
+ * The WR with the wrong key completes with its error, and the following WRs are flushed in order.
+ */
 static int wrong_key_of_sender(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0];
@@ -104,7 +106,7 @@ static int silent_peer(struct kverbs_pair *pair)
 	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_RETRY_EXC_ERR);
 }
 
-/* Requests of both queues are flushed in order, each once, also those posted afterwards. */
+/* The WRs of both queues, including those posted in ERR, are flushed once and in order. */
 static int flushed(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0];
@@ -151,7 +153,7 @@ static int works(struct kverbs_pair *pair)
 	return 0;
 }
 
-/* Resetting forgets what is outstanding; the queues begin anew. */
+/* RESET discards all outstanding WRs, and both queues start empty. */
 static int reset_and_reconnected(struct kverbs_pair *pair)
 {
 	int i, err = 0;
@@ -185,7 +187,7 @@ static int post_until_full(struct kverbs_end *end, u32 max_wr, struct kverbs_sin
 	return 0;
 }
 
-/* What was promised fits in, what does not is refused, and nothing is lost. */
+/* A queue accepts as many WRs as it has promised, refuses the next one, and loses none. */
 static int overrun(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
@@ -193,7 +195,7 @@ static int overrun(struct kverbs_pair *pair)
 	u32 count, i;
 	int err;
 
-	/* The peer does not answer meanwhile. */
+	/* The peer posts no receive WR, so it does not acknowledge the message. */
 	kverbs_single_send(&single, end, 0, LENGTH);
 	err = post_until_full(end, 16 * end->cap.max_send_wr, &single, &count);
 	if (err != -ENOMEM || count < end->cap.max_send_wr)
@@ -271,7 +273,10 @@ static int refused_requests(struct kverbs_pair *pair)
 	return err ?: works(pair);
 }
 
-/* An event comes by an interrupt, long after the completion that is polled when the machine is busy. */
+/*
+ * On a busy machine the interrupt that reports the event arrives long after the CQE has been
+ * polled.
+ */
 static void await_limit_event(struct kverbs_end *end)
 {
 	const unsigned long limit = jiffies + KVERBS_PATIENCE;
@@ -280,7 +285,7 @@ static void await_limit_event(struct kverbs_end *end)
 		usleep_range(50, 500);
 }
 
-/* The event comes once, when fewer than the limit are left. */
+/* The event comes once, when fewer WRs than the limit are left. */
 static int srq_limit(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];

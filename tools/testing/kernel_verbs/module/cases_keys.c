@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Memory keys: what they allow, when they are valid, memory in pieces. */
+/* Memory keys: permitted access, validity, and scattered memory. */
 #include "single.h"
 
 #define LENGTH	1000
 #define PIECES	5
 
-/* Tries an operation on memory of the peer. */
+/* Executes an operation on the peer's memory. */
 static int try_remote(struct kverbs_pair *pair, enum ib_wr_opcode opcode, u64 address, u32 rkey,
 		      u32 length, enum ib_wc_status status)
 {
@@ -84,7 +84,10 @@ static int access_of_keys(struct kverbs_pair *pair)
 	return 0;
 }
 
-/* A key is for its memory only, only while it is registered, and only with its variant. */
+/*
+ * A key gives access to its memory only, only while it is registered, and only with its current
+ * variant.
+ */
 static int validity_of_keys(struct kverbs_pair *pair)
 {
 	struct kverbs_end *peer = &pair->ends[1];
@@ -137,7 +140,7 @@ static int register_twice(struct kverbs_pair *pair)
 	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_MW_BIND_ERR);
 }
 
-/* Memory in pieces that are no pages, read as one. */
+/* Maps memory that does not consist of pages as one contiguous MR. */
 static int map_pieces(struct kverbs_end *end, struct ib_mr *mr, u8 *expected, u32 *length)
 {
 	struct scatterlist list[PIECES];
@@ -201,7 +204,7 @@ static int keys_of_pieces(struct kverbs_pair *pair)
 	return err;
 }
 
-/* What no region is needed for: memory of requests, in whatever domain. */
+/* The local key of a PD gives access to any memory in local SGEs. */
 static int local_keys(struct kverbs_pair *pair)
 {
 	const struct kverbs_end *end = &pair->ends[0];

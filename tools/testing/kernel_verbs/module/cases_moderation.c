@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Completion queues that the RDMA core polls, and whose moderation it adapts to
- * the traffic (DIM). Whatever moderation there is: each completion comes, once,
- * and in order.
+ * CQs that the RDMA core polls and whose moderation it adapts to the traffic (DIM). With any
+ * moderation each completion arrives once and in order.
  */
 #include <linux/delay.h>
 #include <linux/dim.h>
@@ -11,18 +10,18 @@
 #include "single.h"
 
 #define LENGTH		64
-/* Enough for several measurements, each of which takes 64 events. */
+/* DIM measures over 64 events, so this number is enough for several measurements. */
 #define MESSAGES	1000
 #define WINDOW_MAX	16
-/* As long as a completion that comes twice would take. */
+/* A duplicate completion would arrive within this time. */
 #define LATE_MS		20
 
 struct kverbs_stream;
 
 /**
- * struct kverbs_turn - a request of a stream, used again and again
- * @done: the RDMA core calls it with the completion
- * @stream: to which it belongs
+ * struct kverbs_turn - a WR of a stream, which is reposted
+ * @done: called by the RDMA core for the completion
+ * @stream: stream of the WR
  */
 struct kverbs_turn {
 	struct ib_cqe done;
@@ -30,13 +29,13 @@ struct kverbs_turn {
 };
 
 /**
- * struct kverbs_stream - requests of one queue
- * @turns: the requests, which complete in this order
- * @completed: how many have
- * @wrong: completions that were others than the next one, or no success
- * @moderated: the moderation of its completions was seen to be another than at first
- * @slowest: completions a millisecond, rounded up, in the slowest measurement; 0: none was seen
- * @fastest: in the fastest one
+ * struct kverbs_stream - WRs of one queue
+ * @turns: the WRs in the order of their completions
+ * @completed: number of completed WRs
+ * @wrong: number of completions out of order or with an error
+ * @moderated: the moderation of the CQ has differed from its initial value
+ * @slowest: completions per millisecond, rounded up, in the slowest measurement; 0: none
+ * @fastest: the same in the fastest measurement
  */
 struct kverbs_stream {
 	struct kverbs_turn turns[KVERBS_SLOTS];
@@ -50,9 +49,9 @@ struct kverbs_stream {
 /**
  * struct kverbs_flow - messages from the first end to the second
  * @pair: two ends
- * @sends: of the first
- * @receives: of the second
- * @sent: messages so far
+ * @sends: stream of the first end
+ * @receives: stream of the second end
+ * @sent: number of messages sent
  */
 struct kverbs_flow {
 	struct kverbs_pair *pair;
@@ -135,16 +134,15 @@ static void look_at_moderation(struct kverbs_flow *flow)
 }
 
 /*
- * DIM adapts to rates that differ by more than a tenth. A machine that is so
- * slow that all of them are one completion a millisecond gives it no reason;
- * but it has measured.
+ * DIM changes the moderation if the rate changes by more than a tenth. On a machine that is too
+ * slow for more than one completion per millisecond DIM measures, but has no reason to change.
  */
 static bool has_adapted(const struct kverbs_stream *stream)
 {
 	return stream->moderated || (stream->fastest && stream->fastest * 10 <= stream->slowest * 11);
 }
 
-/* So many messages more, a window of them at a time. */
+/* Sends `count` more messages, with at most `window` of them outstanding. */
 static int send_more(struct kverbs_flow *flow, u32 count, u32 window)
 {
 	const u32 end = flow->sent + count;
@@ -160,7 +158,9 @@ static int send_more(struct kverbs_flow *flow, u32 count, u32 window)
 	return err ?: await_completions(flow, end);
 }
 
-/* One by one and many at once, in turn, so that there is something to adapt to. */
+/*
+ * Alternates between single messages and bursts, so that DIM has a reason to change the moderation.
+ */
 static int send_until_moderated(struct kverbs_flow *flow)
 {
 	const unsigned long limit = jiffies + KVERBS_PATIENCE;
@@ -225,7 +225,7 @@ static int run_polled(struct kverbs_report *report, enum ib_poll_context context
 	return kverbs_with_pair(report, &spec, adapts);
 }
 
-/* The runners of cxib report what they have polled, as the RDMA core does. */
+/* cxib's polling contexts report to DIM what they have polled, as the RDMA core does. */
 static int run_in_context(struct kverbs_report *report, enum cxib_cq_context context, u32 flags)
 {
 	const struct cxib_cq_options options = { .context = context, .flags = flags };

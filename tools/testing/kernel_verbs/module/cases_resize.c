@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Completion queues get other sizes: with completions in them, and while more come. */
+/* Resizes CQs that contain CQEs, and CQs that get CQEs at the same time. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -9,10 +9,10 @@
 #define LENGTH		64
 #define WINDOW		16
 #define MESSAGES	500
-/* Rings have room for at least as many completions as can be there. */
+/* A CQ always has room for the maximum number of completions. */
 #define ENTRIES_MIN	(2 * WINDOW)
 #define LOG_MAX	6
-/* While messages are sent. */
+/* Minimum number of resizes during the exchange of messages. */
 #define CHANGES_MIN	2
 
 static int resize(struct kverbs_pair *pair, struct ib_cq *cq, int entries)
@@ -65,7 +65,7 @@ static int with_completions(struct kverbs_pair *pair)
 	return err ?: kverbs_await_nothing(pair);
 }
 
-/* What does not fit is refused, and nothing is lost. */
+/* The driver refuses a size that is too small for the CQEs, and loses none of them. */
 static int too_small(struct kverbs_pair *pair)
 {
 	struct ib_cq *cq = pair->ends[1].recv_cq;
@@ -86,10 +86,10 @@ static int too_small(struct kverbs_pair *pair)
 }
 
 /**
- * struct resizer - changes the queues of a receiver and a sender at random
+ * struct resizer - resizes the CQs of a receiver and a sender at random
  * @pair: two ends, the first one sends
- * @random: numbers
- * @changes: how often it did
+ * @random: state of the random numbers
+ * @changes: number of resizes
  * @result: 0 or an error
  */
 struct resizer {
@@ -156,7 +156,9 @@ static int run_traffic(struct kverbs_report *report, const struct kverbs_setting
 	err = PTR_ERR_OR_ZERO(thread);
 	if (err)
 		goto destroy;
-	/* The thread may get no processor during all of an exchange. */
+	/*
+	 * The resizing thread may not be scheduled during a whole exchange, which is then repeated.
+	 */
 	do
 		err = exchange(&pair, MESSAGES * settings->rounds);
 	while (!err && READ_ONCE(resizer.changes) < CHANGES_MIN);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Regions with signatures: protection information is inserted, stripped or passed
- * by the HCA, and one that is wrong is reported.
+ * MRs with signatures: the HCA inserts, strips or passes protection information, and reports wrong
+ * information.
  *
- * The second end has the region. It is read and written by the first end, or by
- * the second one's own requests.
+ * The second end owns the MR. The first end accesses it by RDMA, and the second end accesses it
+ * with its own WRs.
  */
 #include <linux/prandom.h>
 #include <linux/slab.h>
@@ -18,7 +18,7 @@
 #define IMAGE_SIZE	(BLOCKS * (LONGEST_BLOCK + KVERBS_DIF_SIZE))
 #define UNTOUCHED	0xee
 
-/* Where the data lies in the exposed area, and the metadata. */
+/* Offsets of the data and of the metadata in the exposed area. */
 #define DATA_PLACE	KVERBS_EXPOSED
 #define METADATA_PLACE	(KVERBS_EXPOSED + SZ_64K)
 #define PIECES_MAX	4
@@ -26,7 +26,7 @@
 
 static const struct kverbs_tags tags = { .application = 0x1234, .reference = 0xfffffffc };
 
-/* What of a block is made wrong. */
+/* The part of a block that a test corrupts. */
 enum fault {
 	FAULT_NONE,
 	FAULT_DATA,
@@ -36,14 +36,14 @@ enum fault {
 };
 
 /**
- * struct transfer - one
+ * struct transfer - a transfer with signatures
  * @interval: bytes of a block
- * @wire: what guards blocks on the wire
- * @memory: what guards them in memory
- * @to_memory: towards the region
- * @is_local: the end with the region does it
- * @in_pieces: the region consists of pieces
- * @fault: of a block, where it comes from
+ * @wire: guard of the blocks on the wire
+ * @memory: guard of the blocks in memory
+ * @to_memory: the transfer writes to the MR
+ * @is_local: the end that owns the MR posts the WR
+ * @in_pieces: the MR is scattered
+ * @fault: corrupted part of a block at the source
  */
 struct transfer {
 	u16 interval;
@@ -56,12 +56,12 @@ struct transfer {
 };
 
 /**
- * struct bench - what all transfers need
+ * struct bench - objects of all transfers
  * @pair: two ends
- * @mr: the region
- * @data: blocks, without protection information
- * @information: that on the wire, then that in memory
- * @random: of the data
+ * @mr: MR with signatures
+ * @data: blocks without protection information
+ * @information: protection information on the wire, then in memory
+ * @random: state of the random numbers for the data
  */
 struct bench {
 	struct kverbs_pair *pair;
@@ -71,7 +71,7 @@ struct bench {
 	struct rnd_state random;
 };
 
-/* Pieces of the region's memory. */
+/* Scattered memory of the MR. */
 struct pieces {
 	struct scatterlist list[PIECES_MAX];
 	int count;
@@ -104,7 +104,7 @@ static void find_memory(const struct bench *bench, const struct transfer *transf
 		metadata->count = 0;
 }
 
-/* What the pieces hold, one after the other. */
+/* Copies the contents of the scattered memory in order. */
 static void move(const struct bench *bench, struct pieces *pieces, u8 *bytes, bool to_memory)
 {
 	struct kverbs_end *end = &bench->pair->ends[1];
@@ -142,7 +142,7 @@ static u32 wire_length(const struct transfer *transfer)
 	return transfer->wire == KVERBS_GUARD_NONE ? length : length + BLOCKS * KVERBS_DIF_SIZE;
 }
 
-/* The data as it is on the wire. */
+/* Builds the data as they are on the wire. */
 static void make_wire(const struct bench *bench, const struct transfer *transfer, u8 *wire)
 {
 	u32 i;
@@ -299,7 +299,7 @@ static void make_registration(const struct bench *bench, struct kverbs_single *s
 			     IB_ACCESS_REMOTE_WRITE;
 }
 
-/* As users do it: what comes behind the registration says that it is done. */
+/* Posts the registration as ULPs do: the WR after it shows its end. */
 static int register_region(struct bench *bench)
 {
 	struct kverbs_end *end = &bench->pair->ends[0], *peer = &bench->pair->ends[1];
@@ -342,7 +342,7 @@ static int invalidate_region(struct bench *bench)
 	return err ?: kverbs_await_status(bench->pair, peer->send_cq, 2, IB_WC_SUCCESS);
 }
 
-/* By the end without the region, with its key; or by the one with it. */
+/* Posts the WR at the end without the MR, with its rkey, or at the end with the MR. */
 static int run_request(struct bench *bench, const struct transfer *transfer)
 {
 	struct kverbs_end *end = &bench->pair->ends[transfer->is_local];
@@ -362,7 +362,7 @@ static int run_request(struct bench *bench, const struct transfer *transfer)
 	return err ?: kverbs_await_status(bench->pair, end->send_cq, 3, IB_WC_SUCCESS);
 }
 
-/* An error is known when the completion queue was polled. */
+/* The driver knows a signature error once the CQ has been polled. */
 static int check_status(struct bench *bench, struct ib_mr_status *status)
 {
 	int err;
@@ -480,7 +480,7 @@ static int run_transfer(struct bench *bench, const struct transfer *transfer)
 			transfer->in_pieces ? "in pieces" : "at a stretch", transfer->fault);
 }
 
-/* Bits of a number that stand for a way to do it. */
+/* The bits of the number select the variant of the transfer. */
 static void choose_way(struct transfer *transfer, unsigned int number)
 {
 	transfer->to_memory = number & 1;
@@ -527,19 +527,19 @@ static int all_forms(struct bench *bench)
 	return err;
 }
 
-/* The driver in the kernel's tree does not know them. */
+/* The in-tree driver does not support this size. */
 static int blocks_of_4048(struct bench *bench)
 {
 	return all_forms_of_blocks(bench, 4048);
 }
 
-/* Nothing can be wrong where there is no protection information. */
+/* A side without protection information cannot have an error. */
 static bool can_be_wrong(const struct transfer *transfer)
 {
 	return (transfer->to_memory ? transfer->wire : transfer->memory) != KVERBS_GUARD_NONE;
 }
 
-/* All use one region: after a signature error it reports the next one. */
+/* All transfers use one MR: after a signature error it reports the next one. */
 static int all_faults(struct bench *bench)
 {
 	struct transfer transfer = { .interval = 512 };
@@ -568,7 +568,7 @@ static const struct transfer usual = {
 	.in_pieces = true,
 };
 
-/* What is not to be checked may be wrong. */
+/* The HCA accepts wrong information in a field that it does not check. */
 static int pass_what_is_not_checked(struct bench *bench)
 {
 	struct transfer transfer = usual;
@@ -593,7 +593,10 @@ static int pass_what_is_not_checked(struct bench *bench)
 	return err ?: check_destination(bench, &transfer);
 }
 
-/* Without checks: otherwise the device could hold a signature error that no caller has read. */
+/*
+ * Registers the MR without checks: with checks the device could hold a signature error that no
+ * caller has read.
+ */
 static int register_unchecked(struct bench *bench)
 {
 	struct kverbs_end *peer = &bench->pair->ends[1];
@@ -616,7 +619,7 @@ static int register_unchecked(struct bench *bench)
 	return err ?: run_transfer(bench, &usual);
 }
 
-/* Completions come once, however many requests it is for the device. */
+/* Each WR completes once, however many WQEs the driver posts for it. */
 static int register_twice(struct bench *bench)
 {
 	struct ib_mr_status status;
@@ -661,7 +664,7 @@ static int flush_registrations(struct bench *bench)
 	return err ?: run_transfer(bench, &usual);
 }
 
-/* Errors in completions that go with their queue pair were counted nevertheless. */
+/* The driver counts signature errors in CQEs that are discarded with their QP. */
 static int reset_with_error(struct bench *bench)
 {
 	struct transfer wrong = usual;

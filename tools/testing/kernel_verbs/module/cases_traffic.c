@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Random lists of requests, by service and kind of operation. */
+/* Random lists of WRs by service and kind of operation. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "traffic.h"
 
-/* Lists of each direction in a round. */
+/* Number of lists in each direction and round. */
 #define LISTS	40
 
 #define SENDS	(BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM))
@@ -59,7 +59,7 @@ static void free_flows(struct kverbs_traffic *traffic)
 	}
 }
 
-/* What the peer uses is registered before it does. */
+/* Registers the exposed memory before the peer uses it. */
 static int register_exposed(struct kverbs_traffic *traffic)
 {
 	int i, err;
@@ -77,7 +77,7 @@ static int register_exposed(struct kverbs_traffic *traffic)
 	return kverbs_drain(traffic);
 }
 
-/* What the end uses itself needs only be registered by an earlier request. */
+/* Registers the local memory: an end's own WRs only need an earlier registration WR. */
 static int register_local(struct kverbs_flow *flow)
 {
 	int err;
@@ -97,7 +97,7 @@ static int invalidate(struct kverbs_flow *flow)
 		return err;
 	if (kverbs_random(flow->traffic, 2))
 		return kverbs_post_key(flow, IB_WR_LOCAL_INV, flow->from->exposed_key);
-	/* By the peer, in its own direction. */
+	/* The peer posts this WR in its own direction. */
 	flow = &flow->traffic->flows[flow == &flow->traffic->flows[0]];
 	return kverbs_post_key(flow, IB_WR_SEND_WITH_INV, flow->to->exposed_key);
 }
@@ -174,7 +174,7 @@ static int run(struct kverbs_report *report, const struct kverbs_settings *setti
 	return err;
 }
 
-/* Paths, segments and inline data of all sizes. */
+/* Varies path MTU, number of SGEs and inline size. */
 static struct kverbs_spec vary(const struct kverbs_settings *settings, enum ib_qp_type type)
 {
 	struct kverbs_spec spec = kverbs_usual;

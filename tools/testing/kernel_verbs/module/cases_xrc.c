@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * XRC: a receiving queue pair and shared receive queues of the kernel. Whoever
- * sends is a program, for requests of the kernel cannot name such a queue. So
- * this is not one case but steps between which the program does its part.
+ * XRC: a receive QP and SRQs of the kernel. A kernel WR cannot name an XRC SRQ, so a user-space
+ * process sends. The test therefore consists of steps; the process acts between them.
  */
 #include <linux/gfp.h>
 
@@ -16,15 +15,15 @@
 #define LENGTH(n)	(100 + (n))
 
 /**
- * struct receiver - what receives; each object is NULL, an error, or there
+ * struct receiver - the receiving objects; each is NULL, an error, or valid
  * @device: HCA
- * @pd: protection domain
+ * @pd: PD
  * @xrcd: XRC domain
- * @cq: completions of all queues
- * @queues: shared receive queues
- * @qp: receiving queue pair
- * @memory: for the messages
- * @dma: the same for the device
+ * @cq: CQ of all queues
+ * @queues: SRQs
+ * @qp: XRC receive QP
+ * @memory: buffer for the messages
+ * @dma: DMA address of @memory
  */
 static struct receiver {
 	struct ib_device *device;
@@ -105,12 +104,12 @@ static int make_objects(void)
 	return PTR_ERR_OR_ZERO(receiver.qp);
 }
 
-/* With unpolled completions, too. */
+/* Closes the receiver, possibly with unpolled completions. */
 static int run_close(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	int i;
 
-	/* Either may be the first one to go. */
+	/* QP and SRQs can be destroyed in any order. */
 	if (settings->seed % 2 && !IS_ERR_OR_NULL(receiver.qp))
 		ib_destroy_qp(receiver.qp);
 	for (i = 0; i < QUEUES; i++)
@@ -132,7 +131,7 @@ static int run_close(struct kverbs_report *report, const struct kverbs_settings 
 	return 0;
 }
 
-/* Says what the sender has to know. */
+/* Reports what the sender must know. */
 static int run_open(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	struct ib_port_attr port;
@@ -154,7 +153,7 @@ static int run_open(struct kverbs_report *report, const struct kverbs_settings *
 	return 0;
 }
 
-/* The seed is the number of the sending queue pair, the rounds are the LID of its port. */
+/* @seed is the number of the send QP, @rounds the LID of its port. */
 static int run_connect(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	struct ib_qp_attr attr = {
@@ -203,7 +202,7 @@ static int check_message(struct kverbs_pair *pair, unsigned int number)
 	return 0;
 }
 
-/* The messages have come to the queues in turn; the rounds are their number. */
+/* The messages went to the SRQs in turn; @rounds is their number. */
 static int run_check(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	struct kverbs_pair pair = { .report = report };

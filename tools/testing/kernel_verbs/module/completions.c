@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Waiting for completions. */
+/* Waits for completions. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
 #include "kverbs.h"
 
-/* As long as it would take something that must not come. */
+/* Time in which an unexpected completion would arrive. */
 #define GRACE_MS	20
 
 /**
- * kverbs_await() - the next completion
- * @pair: with the report
- * @cq: completion queue
+ * kverbs_await() - waits for the next completion
+ * @pair: two ends, with the report
+ * @cq: CQ
  * @wc: filled
  *
- * Return: 0, or an error after kverbs_fail() when none comes.
+ * Return: 0, or an error after kverbs_fail() if no completion arrives.
  */
 int kverbs_await(struct kverbs_pair *pair, struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -34,11 +34,11 @@ int kverbs_await(struct kverbs_pair *pair, struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * kverbs_await_status() - the next completion has to be a certain one
- * @pair: with the report
- * @cq: completion queue
- * @wr_id: of the request
- * @status: of the completion
+ * kverbs_await_status() - waits for a completion with an expected status
+ * @pair: two ends, with the report
+ * @cq: CQ
+ * @wr_id: expected wr_id
+ * @status: expected status
  *
  * Return: 0, or an error after kverbs_fail().
  */
@@ -69,7 +69,7 @@ static int check_empty(struct kverbs_pair *pair, struct ib_cq *cq, const char *n
 }
 
 /**
- * kverbs_await_nothing() - no completion may be left
+ * kverbs_await_nothing() - checks that no completion is left
  * @pair: two ends
  *
  * Return: 0, or an error after kverbs_fail().

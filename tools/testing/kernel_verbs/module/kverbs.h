@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A user of kernel verbs that tests them: two HCAs of one machine, queue pairs
- * between them, and what the files of this module share.
+ * A ULP that tests kernel verbs with QPs between two HCAs of one machine: interface between the
+ * files of this module.
  */
 #ifndef CXIB_ULP_H
 #define CXIB_ULP_H
@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-/* What an end's memory consists of. */
+/* Areas of an end's memory. */
 #define KVERBS_AREA_SIZE	SZ_128K
 #define KVERBS_LOCAL	0
 #define KVERBS_EXPOSED	KVERBS_AREA_SIZE
@@ -22,14 +22,14 @@
 
 #define KVERBS_PORT	1
 #define KVERBS_QKEY	0x11111111
-/* Only ends a case that has failed anyway. */
+/* Ends only a case that has already failed. */
 #define KVERBS_PATIENCE	(READ_ONCE(kverbs_patience) * HZ)
 
 /**
- * struct kverbs_report - what a case has found
- * @text: of @size bytes
- * @size: of @text
- * @length: used of it
+ * struct kverbs_report - findings of a case
+ * @text: text of the report
+ * @size: bytes of @text
+ * @length: bytes used
  */
 struct kverbs_report {
 	char *text;
@@ -39,8 +39,8 @@ struct kverbs_report {
 
 /**
  * struct kverbs_settings - settings of a case
- * @seed: of its random numbers
- * @rounds: how often it repeats what it does
+ * @seed: seed of its random numbers
+ * @rounds: number of repetitions
  */
 struct kverbs_settings {
 	u64 seed;
@@ -51,22 +51,22 @@ struct kverbs_pair;
 
 /**
  * struct kverbs_spec - attributes of a pair of ends
- * @type: of the queue pairs
- * @shared: they receive from a shared receive queue
- * @is_signed: they register regions with signatures
- * @max_wr: requests of each queue
- * @max_sge: data segments of each request
- * @max_inline: bytes that a send request can carry
- * @mtu: of the path
- * @depth: reads and atomics that can be outstanding
- * @access: what the peer may do
+ * @type: type of the QPs
+ * @shared: the QPs receive from an SRQ
+ * @is_signed: the QPs can register MRs with signatures
+ * @max_wr: WRs of each queue
+ * @max_sge: SGEs of each WR
+ * @max_inline: inline bytes of a send WR
+ * @mtu: path MTU
+ * @depth: maximum number of outstanding READs and atomics
+ * @access: access flags for the peer
  * @retries: retry_cnt
- * @rnr_retries: rnr_retry; 7: for ever
- * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
- * @context: where it does
- * @options: polling context of cxib, in place of @context; NULL: none
- * @pooled: the CQs of the second end are of the RDMA core's pool, as those of most ULPs
- * @prepare: called before the queue pairs leave RESET for the first time; NULL: not at all
+ * @rnr_retries: rnr_retry; 7: infinite
+ * @core_polls: the RDMA core polls the CQs; WRs have an ib_cqe
+ * @context: polling context of the RDMA core
+ * @options: polling context of cxib instead of @context; NULL: none
+ * @pooled: the CQs of the second end come from the RDMA core's pool, as for most ULPs
+ * @prepare: called before the QPs leave RESET for the first time; NULL: none
  */
 struct kverbs_spec {
 	enum ib_qp_type type;
@@ -90,22 +90,22 @@ struct kverbs_spec {
 /**
  * struct kverbs_end - one end
  * @device: HCA
- * @lid: of its port
- * @pd: with a key of all memory
- * @send_cq: completions of sends
- * @recv_cq: completions of receives
- * @srq: NULL unless receives are shared
- * @qp: queue pair
+ * @lid: LID of its port
+ * @pd: PD with a local key for all memory
+ * @send_cq: CQ of the send queue
+ * @recv_cq: CQ of the receive queue
+ * @srq: SRQ; NULL if the QP has its own receive queue
+ * @qp: QP
  * @ah: address of the peer, for datagrams
  * @memory: the areas above
- * @dma: the same for the device
- * @local_key: a key for the local area, which requests register
- * @exposed_key: the same for the exposed area
- * @cap: what the queue pair can do
- * @completion_events: completion events of both CQs
- * @cq_errors: how often a completion queue has stopped
- * @last_event: enum ib_event_type of the queue pair or the shared receive queue; -1: none
- * @pooled: both CQs are of the RDMA core's pool
+ * @dma: DMA address of @memory
+ * @local_key: key for the local area, which WRs register
+ * @exposed_key: key for the exposed area, which WRs register
+ * @cap: capabilities of the QP
+ * @completion_events: number of completion events of both CQs
+ * @cq_errors: number of CQ errors
+ * @last_event: last enum ib_event_type of the QP or the SRQ; -1: none
+ * @pooled: both CQs come from the RDMA core's pool
  */
 struct kverbs_end {
 	struct ib_device *device;
@@ -128,11 +128,11 @@ struct kverbs_end {
 };
 
 /**
- * struct kverbs_pair - two ends that talk to each other
- * @spec: what they are like
- * @ends: on the first HCA and on the second
- * @report: where to say what is wrong
- * @user: of the case
+ * struct kverbs_pair - two connected ends
+ * @spec: their attributes
+ * @ends: end on the first HCA and end on the second
+ * @report: report of the case
+ * @user: data of the case
  */
 struct kverbs_pair {
 	struct kverbs_spec spec;
@@ -148,15 +148,15 @@ static inline struct kverbs_end *kverbs_peer(struct kverbs_pair *pair, const str
 
 /**
  * struct kverbs_case - a test
- * @name: of the test
- * @run: does it; returns 0, or an error after kverbs_fail()
+ * @name: name of the test
+ * @run: runs it; returns 0, or an error after kverbs_fail()
  */
 struct kverbs_case {
 	const char *name;
 	int (*run)(struct kverbs_report *report, const struct kverbs_settings *settings);
 };
 
-/* Each ends with an entry without name. */
+/* Each array ends with an entry without a name. */
 extern const struct kverbs_case kverbs_traffic_cases[];
 extern const struct kverbs_case kverbs_key_cases[];
 extern const struct kverbs_case kverbs_address_cases[];

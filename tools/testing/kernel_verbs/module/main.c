@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The module: finds two HCAs, and runs the cases by name.
+ * The module: finds two HCAs and runs cases by name.
  *
- * In debugfs, below cxib_kverbs/: `cases` lists the names; writing
- * "NAME [seed=N] [rounds=N]" to `run` runs a case and fails where it fails;
- * `report` says then what was wrong.
+ * Files in debugfs below cxib_kverbs/: `cases` lists the names. Writing "NAME [seed=N] [rounds=N]"
+ * to `run` runs a case, and fails if the case fails. `report` then contains the complaint.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -23,7 +22,7 @@ unsigned int kverbs_patience = 120;
 module_param_named(patience, kverbs_patience, uint, 0600);
 MODULE_PARM_DESC(patience, "seconds that a case waits for something, for example a completion");
 
-static DEFINE_MUTEX(lock); /* all that follows */
+static DEFINE_MUTEX(lock); /* protects all variables below */
 static struct ib_device *devices[DEVICES];
 static struct kverbs_report report;
 static struct dentry *directory;
@@ -58,9 +57,9 @@ static void add_line(struct kverbs_report *to, const char *format, va_list value
 }
 
 /**
- * kverbs_fail() - says what is wrong
+ * kverbs_fail() - adds a complaint to a report
  * @to: report
- * @format: text without end of line
+ * @format: text without newline
  *
  * Return: -EBADMSG.
  */
@@ -75,9 +74,9 @@ int kverbs_fail(struct kverbs_report *to, const char *format, ...)
 }
 
 /**
- * kverbs_say() - says what was found
+ * kverbs_say() - adds a line to a report
  * @to: report
- * @format: text without end of line
+ * @format: text without newline
  */
 void kverbs_say(struct kverbs_report *to, const char *format, ...)
 {
@@ -89,7 +88,7 @@ void kverbs_say(struct kverbs_report *to, const char *format, ...)
 }
 
 /**
- * kverbs_device() - an HCA
+ * kverbs_device() - returns an HCA
  * @index: 0 or 1
  *
  * Return: the HCA, or NULL if there are fewer.

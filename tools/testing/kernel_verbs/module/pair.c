@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two ends: made, connected, changed, destroyed. */
+/* Creates, connects, modifies and destroys two ends. */
 #include <linux/gfp.h>
 
 #include "kverbs.h"
@@ -61,7 +61,7 @@ static int make_memory(struct kverbs_end *end)
 	return -ENOMEM;
 }
 
-/* Each object is NULL, an error, or there: kverbs_pair_destroy() knows which. */
+/* Each object is NULL, an error, or valid; kverbs_pair_destroy() distinguishes them. */
 static int make_queues(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	end->pd = ib_alloc_pd(end->device, IB_PD_UNSAFE_GLOBAL_RKEY);
@@ -178,10 +178,10 @@ static void destroy_end(struct kverbs_end *end, const struct kverbs_spec *spec)
 }
 
 /**
- * kverbs_pair_create() - two ends that are connected
- * @pair: filled; kverbs_pair_destroy() even when this fails
+ * kverbs_pair_create() - creates two connected ends
+ * @pair: filled; must be passed to kverbs_pair_destroy() even after an error
  * @spec: attributes of the ends
- * @report: where to say what is wrong
+ * @report: report of the case
  *
  * Return: 0 or an error.
  */
@@ -201,8 +201,8 @@ int kverbs_pair_create(struct kverbs_pair *pair, const struct kverbs_spec *spec,
 }
 
 /**
- * kverbs_pair_destroy() - what kverbs_pair_create() has made
- * @pair: may be made in part
+ * kverbs_pair_destroy() - destroys what kverbs_pair_create() has created
+ * @pair: two ends, possibly incomplete
  */
 void kverbs_pair_destroy(struct kverbs_pair *pair)
 {
@@ -287,8 +287,8 @@ static int connect_end(struct kverbs_pair *pair, struct kverbs_end *end)
 }
 
 /**
- * kverbs_connect() - from reset to ready to send
- * @pair: with queue pairs in reset
+ * kverbs_connect() - brings both QPs from RESET to RTS
+ * @pair: two ends with QPs in RESET
  *
  * Return: 0 or an error.
  */
@@ -305,11 +305,11 @@ int kverbs_connect(struct kverbs_pair *pair)
 }
 
 /**
- * kverbs_to_state() - a transition without further attributes
- * @end: its queue pair is changed
- * @state: the new state
+ * kverbs_to_state() - modifies a QP to a state without further attributes
+ * @end: owner of the QP
+ * @state: new state
  *
- * Return: as ib_modify_qp().
+ * Return: result of ib_modify_qp().
  */
 int kverbs_to_state(struct kverbs_end *end, enum ib_qp_state state)
 {
@@ -319,10 +319,10 @@ int kverbs_to_state(struct kverbs_end *end, enum ib_qp_state state)
 }
 
 /**
- * kverbs_map_key() - says what memory a key will be for
- * @mr: the key, which is free
- * @dma: begin of the memory
- * @length: its bytes
+ * kverbs_map_key() - sets the memory that a registration will use
+ * @mr: MR, not registered
+ * @dma: start of the memory
+ * @length: bytes of the memory
  *
  * Return: 0 or an error.
  */
@@ -342,8 +342,8 @@ int kverbs_map_key(struct ib_mr *mr, u64 dma, u32 length)
 }
 
 /**
- * kverbs_to_device() - the device sees what was written
- * @end: with the memory
+ * kverbs_to_device() - makes memory written by the CPU visible to the device
+ * @end: owner of the memory
  */
 void kverbs_to_device(struct kverbs_end *end)
 {
@@ -351,8 +351,8 @@ void kverbs_to_device(struct kverbs_end *end)
 }
 
 /**
- * kverbs_to_cpu() - what the device has written is seen
- * @end: with the memory
+ * kverbs_to_cpu() - makes memory written by the device visible to the CPU
+ * @end: owner of the memory
  */
 void kverbs_to_cpu(struct kverbs_end *end)
 {
@@ -360,12 +360,12 @@ void kverbs_to_cpu(struct kverbs_end *end)
 }
 
 /**
- * kverbs_post_receive() - to the queue that the end receives from
- * @end: with a queue of its own or a shared one
- * @wr: requests
- * @bad: the one that was refused
+ * kverbs_post_receive() - posts to the receive queue or SRQ of an end
+ * @end: end that receives
+ * @wr: WRs
+ * @bad: set to the refused WR
  *
- * Return: as ib_post_recv().
+ * Return: result of ib_post_recv() or ib_post_srq_recv().
  */
 int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)

@@ -17,7 +17,7 @@ static u16 crc_of(const u8 *data, u32 length)
 	return crc;
 }
 
-/* The checksum of the Internet protocol (RFC 1071). */
+/* IP checksum (RFC 1071). */
 static u16 checksum_of(const u8 *data, u32 length)
 {
 	u32 sum = 0, i;
@@ -30,10 +30,10 @@ static u16 checksum_of(const u8 *data, u32 length)
 }
 
 /**
- * kverbs_guard_of() - guard of a block
+ * kverbs_guard_of() - computes the guard of a block
  * @guard: CRC or checksum
  * @data: block
- * @length: its bytes, an even number
+ * @length: bytes of the block, even
  */
 u16 kverbs_guard_of(enum kverbs_guard guard, const u8 *data, u32 length)
 {
@@ -41,13 +41,13 @@ u16 kverbs_guard_of(enum kverbs_guard guard, const u8 *data, u32 length)
 }
 
 /**
- * kverbs_protect() - protection information of a block
+ * kverbs_protect() - computes the protection information of a block
  * @information: KVERBS_DIF_SIZE bytes
  * @guard: CRC or checksum
- * @tags: of all blocks
- * @block: its number, counted from 0
+ * @tags: tags of all blocks
+ * @block: number of the block, counted from 0
  * @data: block
- * @length: its bytes
+ * @length: bytes of the block
  */
 void kverbs_protect(u8 *information, enum kverbs_guard guard, const struct kverbs_tags *tags, u32 block,
 		 const u8 *data, u32 length)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* T10 protection information as the specification has it, computed bit by bit. */
+/* T10 protection information according to the specification, computed bit by bit. */
 #ifndef CXIB_ULP_PROTECTION_H
 #define CXIB_ULP_PROTECTION_H
 
 #include <linux/types.h>
-/* Until Linux 6.12 it was in asm/. */
+/* Until Linux 6.12 the header was in asm/. */
 #if __has_include(<linux/unaligned.h>)
 #include <linux/unaligned.h>
 #else
@@ -13,7 +13,7 @@
 
 #define KVERBS_DIF_SIZE	8
 
-/* What guards a block. */
+/* Kind of guard. */
 enum kverbs_guard {
 	KVERBS_GUARD_NONE,
 	KVERBS_GUARD_CRC,
@@ -21,9 +21,9 @@ enum kverbs_guard {
 };
 
 /**
- * struct kverbs_tags - what all blocks have
+ * struct kverbs_tags - tags of all blocks
  * @application: application tag
- * @reference: reference tag of the first block; each further one has the next
+ * @reference: reference tag of the first block; it grows by 1 with each block
  */
 struct kverbs_tags {
 	u16 application;

@@ -5,9 +5,9 @@
 #include "single.h"
 
 /**
- * kverbs_with_pair() - a test of two ends
- * @report: where to say what is wrong
- * @spec: what they are like
+ * kverbs_with_pair() - runs a test with two ends
+ * @report: report of the case
+ * @spec: attributes of the ends
  * @test: the test
  *
  * Return: 0 or an error.
@@ -29,10 +29,10 @@ int kverbs_with_pair(struct kverbs_report *report, const struct kverbs_spec *spe
 }
 
 /**
- * kverbs_single_send() - a message from the local area
+ * kverbs_single_send() - builds a SEND from the local area
  * @single: filled
- * @end: who sends
- * @wr_id: of the request
+ * @end: end that sends
+ * @wr_id: wr_id of the WR
  * @length: bytes
  */
 void kverbs_single_send(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u32 length)
@@ -50,12 +50,12 @@ void kverbs_single_send(struct kverbs_single *single, struct kverbs_end *end, u6
 }
 
 /**
- * kverbs_single_write() - a write from the local area
+ * kverbs_single_write() - builds an RDMA WRITE from the local area
  * @single: filled
- * @end: who writes
- * @wr_id: of the request
- * @address: where to
- * @rkey: key of that
+ * @end: end that writes
+ * @wr_id: wr_id of the WR
+ * @address: remote address
+ * @rkey: remote key
  * @length: bytes
  */
 void kverbs_single_write(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u64 address,
@@ -69,9 +69,9 @@ void kverbs_single_write(struct kverbs_single *single, struct kverbs_end *end, u
 
 /**
  * kverbs_post_single() - posts a WR that must be accepted
- * @pair: with the report
- * @end: end that posts it
- * @single: the request
+ * @pair: two ends, with the report
+ * @end: end that posts the WR
+ * @single: the WR
  *
  * Return: 0, or an error after kverbs_fail().
  */
@@ -88,9 +88,9 @@ int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct 
 
 /**
  * kverbs_try_slot() - posts a receive WR
- * @end: end that posts it
- * @wr_id: of the request, and number of the slot
- * @length: bytes that it has room for
+ * @end: end that posts the WR
+ * @wr_id: wr_id of the WR, and number of its slot
+ * @length: bytes of its buffer
  *
  * Return: 0 or the error of the verb.
  */
@@ -109,10 +109,10 @@ int kverbs_try_slot(struct kverbs_end *end, u64 wr_id, u32 length)
 
 /**
  * kverbs_post_slot() - posts a receive WR that must be accepted
- * @pair: with the report
- * @end: end that posts it
- * @wr_id: of the request, and number of the slot
- * @length: bytes that it has room for
+ * @pair: two ends, with the report
+ * @end: end that posts the WR
+ * @wr_id: wr_id of the WR, and number of its slot
+ * @length: bytes of its buffer
  *
  * Return: 0, or an error after kverbs_fail().
  */
@@ -126,12 +126,12 @@ int kverbs_post_slot(struct kverbs_pair *pair, struct kverbs_end *end, u64 wr_id
 }
 
 /**
- * kverbs_register() - registers memory and waits for it
- * @pair: with the report
- * @end: whose memory
- * @mr: key, which is free
- * @dma: begin of the memory
- * @length: its bytes
+ * kverbs_register() - registers an MR and waits for the completion
+ * @pair: two ends, with the report
+ * @end: owner of the memory
+ * @mr: MR, not registered
+ * @dma: start of the memory
+ * @length: bytes of the memory
  * @access: IB_ACCESS_…
  *
  * Return: 0, or an error after kverbs_fail().
@@ -156,7 +156,7 @@ int kverbs_register(struct kverbs_pair *pair, struct kverbs_end *end, struct ib_
 }
 
 /**
- * kverbs_reconnect() - from any state to a new connection
+ * kverbs_reconnect() - brings both QPs from any state to a new connection
  * @pair: two ends
  *
  * Return: 0, or an error after kverbs_fail().

@@ -6,13 +6,13 @@
 #include "kverbs.h"
 
 /**
- * struct kverbs_single - a send request with one data segment
- * @send: what all have
- * @rdma: reads and writes
- * @atomic: atomic operations
- * @reg: registrations
- * @ud: datagrams
- * @sge: data segment
+ * struct kverbs_single - a send WR with one SGE
+ * @send: common part
+ * @rdma: RDMA READ and WRITE
+ * @atomic: atomic operation
+ * @reg: registration
+ * @ud: datagram
+ * @sge: SGE
  */
 struct kverbs_single {
 	union {
@@ -25,7 +25,7 @@ struct kverbs_single {
 	struct ib_sge sge;
 };
 
-/* How a case begins and ends: with a pair of ends. */
+/* Runs a test between the creation and the destruction of a pair. */
 int kverbs_with_pair(struct kverbs_report *report, const struct kverbs_spec *spec,
 		  int (*test)(struct kverbs_pair *pair));
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Random requests, and what they do to the model. */
+/* Random WRs, and their effect on the model. */
 #include "traffic.h"
 
-/* Datagrams are no longer than any port's packets. */
+/* Any port's MTU permits this datagram size. */
 #define DATAGRAM_MAX	2048
-/* Each so many requests have a completion at least. */
+/* At least one of so many WRs is signaled. */
 #define SIGNALLED_EVERY	8
 
-/* What each opcode completes as. */
+/* Completion opcode of each WR opcode. */
 const enum ib_wc_opcode kverbs_completions[KVERBS_OPCODES] = {
 	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
 	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
@@ -24,9 +24,9 @@ const enum ib_wc_opcode kverbs_completions[KVERBS_OPCODES] = {
 };
 
 /**
- * kverbs_random() - a random number
- * @traffic: with their source
- * @below: what it is less than, not 0
+ * kverbs_random() - returns a random number
+ * @traffic: owner of the random number state
+ * @below: upper limit, exclusive and not 0
  */
 u32 kverbs_random(struct kverbs_traffic *traffic, u32 below)
 {
@@ -55,7 +55,7 @@ static bool overlaps(const struct kverbs_ranges *ranges, u32 from, u32 length)
 	return false;
 }
 
-/* The request waits for all reads and atomic operations before it. */
+/* Makes the WR wait for all earlier READs and atomic operations. */
 static void fence(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	request->send.send_flags |= IB_SEND_FENCE;
@@ -81,7 +81,7 @@ static u32 local_key(struct kverbs_flow *flow)
 	return flow->from->pd->local_dma_lkey;
 }
 
-/* Each segment is somewhere in a part of the local area of its own. */
+/* Each SGE lies in its own part of the local area. */
 static void choose_segments(struct kverbs_flow *flow, struct kverbs_request *request, u32 length)
 {
 	const u32 count = 1 + kverbs_random(flow->traffic, flow->traffic->pair.spec.max_sge);
@@ -102,7 +102,10 @@ static void choose_segments(struct kverbs_flow *flow, struct kverbs_request *req
 	}
 }
 
-/* From places in the local area to addresses, of the processor for data that the request carries. */
+/*
+ * Converts offsets in the local area to addresses: virtual addresses for inline data, else DMA
+ * addresses.
+ */
 static void address_segments(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	u8 *data = request->data;
@@ -237,7 +240,7 @@ static void build_read(struct kverbs_flow *flow, struct kverbs_request *request)
 	address_segments(flow, request);
 }
 
-/* Sums of fields; no carry goes beyond a field, whose highest bit is in @ends. */
+/* Adds field by field: no carry leaves a field, whose highest bit is set in @ends. */
 static u64 add_fields(u64 one, u64 other, u64 ends)
 {
 	return ((one & ~ends) + (other & ~ends)) ^ ((one ^ other) & ends);
@@ -259,7 +262,7 @@ static u64 atomic_result(u64 old, const struct ib_atomic_wr *wr)
 	}
 }
 
-/* What it compares with is right every other time. */
+/* Half of the compare operands match. */
 static void choose_operands(struct kverbs_flow *flow, struct kverbs_request *request, u64 old)
 {
 	struct kverbs_traffic *traffic = flow->traffic;
@@ -298,7 +301,7 @@ static void number(struct kverbs_flow *flow, struct kverbs_request *request)
 	request->send.wr_id = flow->posted++;
 }
 
-/* The next completion has to say so. */
+/* Adds the WR's completion to the expected ones. */
 static void signal(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	request->send.send_flags |= IB_SEND_SIGNALED;
@@ -314,7 +317,7 @@ static bool takes_receive(enum ib_wr_opcode opcode)
 	       opcode == IB_WR_SEND_WITH_INV || opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Returns false when nothing can be posted now. */
+/* Returns false if no WR can be posted now. */
 static bool choose_operation(struct kverbs_flow *flow, enum ib_wr_opcode *opcode)
 {
 	const bool can_receive = flow->receives > flow->sent;
@@ -370,8 +373,8 @@ static int post(struct kverbs_flow *flow, struct kverbs_request *requests)
 }
 
 /**
- * kverbs_post_list() - posts a random list
- * @flow: direction; nothing happens when its queues are full
+ * kverbs_post_list() - posts a random list of WRs
+ * @flow: direction; nothing is posted if its queues are full
  *
  * Return: 0, or an error after kverbs_fail().
  */
@@ -394,7 +397,10 @@ int kverbs_post_list(struct kverbs_flow *flow)
 	}
 	if (!i)
 		return 0;
-	/* When all completions are there, all requests are done, those of a list cut short, too. */
+	/*
+	 * The last WR of a shortened list is signaled, so that all WRs have completed when all
+	 * completions have arrived.
+	 */
 	if (!(requests[i - 1].send.send_flags & IB_SEND_SIGNALED))
 		signal(flow, &requests[i - 1]);
 	return post(flow, requests);
@@ -404,7 +410,7 @@ int kverbs_post_list(struct kverbs_flow *flow)
  * kverbs_post_key() - posts a WR that changes an mkey
  * @flow: direction
  * @opcode: IB_WR_REG_MR, IB_WR_LOCAL_INV or IB_WR_SEND_WITH_INV
- * @mr: owner of the mkey; of the peer for IB_WR_SEND_WITH_INV
+ * @mr: owner of the mkey; the peer's for IB_WR_SEND_WITH_INV
  *
  * Return: 0, or an error after kverbs_fail().
  */
@@ -427,7 +433,7 @@ int kverbs_post_key(struct kverbs_flow *flow, enum ib_wr_opcode opcode, struct i
 	return post(flow, request);
 }
 
-/* A receive request of a slot, in some pieces. */
+/* Builds a receive WR for a slot, with several SGEs. */
 static void build_receive(struct kverbs_flow *flow, struct ib_sge *sges, struct ib_recv_wr *wr)
 {
 	u32 count = 1 + kverbs_random(flow->traffic, flow->traffic->pair.spec.max_sge);
@@ -449,7 +455,7 @@ static void build_receive(struct kverbs_flow *flow, struct ib_sge *sges, struct 
 }
 
 /**
- * kverbs_fill_receives() - posts receive requests until all slots are used
+ * kverbs_fill_receives() - posts receive WRs until all slots are in use
  * @flow: direction
  *
  * Return: 0, or an error after kverbs_fail().

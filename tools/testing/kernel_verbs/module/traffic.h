@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random lists of WRs in both directions between two ends, and a model of what
- * they have to do.
+ * Random lists of WRs in both directions between two ends, and a model of their effect.
  *
- * WRs of one end read and write its own local area and the exposed area of the
- * peer, and nothing else accesses these. So the contents of both areas follow
- * from the order in which the WRs were posted, if a WR that uses the result of
- * a read or atomic operation waits for it (fence).
+ * WRs of one end access only its own local area and the exposed area of the peer, and no other WRs
+ * access these. So the order in which the WRs were posted determines the contents of both areas, if
+ * each WR that uses the result of a READ or atomic operation has a fence.
  */
 #ifndef CXIB_ULP_TRAFFIC_H
 #define CXIB_ULP_TRAFFIC_H
@@ -25,15 +23,15 @@
 #define KVERBS_OPCODES		(IB_WR_REG_MR + 1)
 
 /**
- * struct kverbs_request - a send request of any kind
- * @send: what all have
- * @rdma: reads and writes
- * @atomic: atomic operations
- * @ud: datagrams
- * @reg: registrations
- * @sges: data segments
- * @data: what they are when the request carries them: later requests of a list
- *	change the model before it is posted
+ * struct kverbs_request - a send WR of any kind
+ * @send: common part
+ * @rdma: RDMA READ and WRITE
+ * @atomic: atomic operation
+ * @ud: datagram
+ * @reg: registration
+ * @sges: SGEs
+ * @data: inline data at the time of building: later WRs of the list change the model
+ *	before the list is posted
  */
 struct kverbs_request {
 	union {
@@ -48,12 +46,12 @@ struct kverbs_request {
 };
 
 /**
- * struct kverbs_message - what a receive request has to get
+ * struct kverbs_message - expected result of a receive WR
  * @length: bytes
- * @opcode: of the completion
- * @flags: of the completion: immediate or invalidated key
- * @word: that
- * @has_data: the bytes are in the receive request's memory
+ * @opcode: opcode of the completion
+ * @flags: flags of the completion: immediate or invalidated key
+ * @word: immediate or invalidated key
+ * @has_data: the receive WR's memory contains the bytes
  * @data: the bytes
  */
 struct kverbs_message {
@@ -66,9 +64,9 @@ struct kverbs_message {
 };
 
 /**
- * struct kverbs_completion - what a send queue has to report
- * @number: of the request, its wr_id
- * @opcode: of the completion
+ * struct kverbs_completion - expected completion of a send queue
+ * @number: wr_id
+ * @opcode: opcode of the completion
  */
 struct kverbs_completion {
 	u64 number;
@@ -76,9 +74,9 @@ struct kverbs_completion {
 };
 
 /**
- * struct kverbs_ranges - pieces of an area that outstanding WRs may access
- * @count: of @pieces
- * @pieces: from, to behind the last byte
+ * struct kverbs_ranges - ranges of an area that outstanding WRs may access
+ * @count: number of @pieces
+ * @pieces: start and end (exclusive)
  */
 struct kverbs_ranges {
 	unsigned int count;
@@ -89,24 +87,24 @@ struct kverbs_ranges {
 
 /**
  * struct kverbs_flow - one direction
- * @traffic: both
+ * @traffic: both directions
  * @from: end that posts send WRs
  * @to: end that posts receive WRs
  * @own: model of the areas of @from
  * @remote: model of the areas of @to
- * @requests: the list that is made now
+ * @requests: list of WRs that is being built
  * @has_local_key: the key for the local area is registered
- * @posted: send requests so far
- * @done: of these, known to be done
- * @expected: completions to come; a ring
- * @expected_posted: completions expected so far
- * @expected_done: completions seen
- * @messages: to arrive; a ring
- * @sent: messages so far
- * @received: messages that have arrived
- * @receives: receive requests posted so far; slots are used in turn
- * @brought: what outstanding reads and atomic operations write
- * @fetched: what outstanding reads read
+ * @posted: number of posted send WRs
+ * @done: number of send WRs known to be done
+ * @expected: ring of expected completions
+ * @expected_posted: number of expected completions so far
+ * @expected_done: number of completions seen
+ * @messages: ring of messages that will arrive
+ * @sent: number of messages sent
+ * @received: number of messages that have arrived
+ * @receives: number of posted receive WRs; slots are used in turn
+ * @brought: ranges that outstanding READs and atomic operations write
+ * @fetched: ranges that outstanding READs read
  */
 struct kverbs_flow {
 	struct kverbs_traffic *traffic;
@@ -133,7 +131,7 @@ struct kverbs_flow {
  * struct kverbs_traffic - both directions
  * @pair: two ends
  * @operations: bit for each enum ib_wr_opcode that is posted
- * @random: numbers
+ * @random: state of the random numbers
  * @flows: from the first end to the second, and back
  */
 struct kverbs_traffic {

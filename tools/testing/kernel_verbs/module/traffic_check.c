@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whether what has happened is what the model says. */
+/* Compares completions and memory with the model. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
@@ -111,7 +111,7 @@ static int poll_with(struct kverbs_flow *flow, struct ib_cq *cq,
 }
 
 /**
- * kverbs_poll_flow() - takes some completions and checks them
+ * kverbs_poll_flow() - polls and checks some completions
  * @flow: direction
  *
  * Return: 0, or an error after kverbs_fail().
@@ -130,7 +130,7 @@ static bool is_done(const struct kverbs_flow *flow)
 }
 
 /**
- * kverbs_drain() - waits until all that was posted is done
+ * kverbs_drain() - waits until all posted WRs are done
  * @traffic: both directions
  *
  * Return: 0, or an error after kverbs_fail().
@@ -173,8 +173,8 @@ static int compare_end(struct kverbs_traffic *traffic, const struct kverbs_end *
 }
 
 /**
- * kverbs_compare() - memory has to be what the model says
- * @traffic: both directions, with no outstanding WR
+ * kverbs_compare() - compares the memory with the model
+ * @traffic: both directions, without outstanding WRs
  *
  * Return: 0, or an error after kverbs_fail().
  */
