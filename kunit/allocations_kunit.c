@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocation failures: each allocation fails in turn. The operation then returns -ENOMEM or
- * succeeds, and leaks nothing; the next one succeeds.
+ * Allocation failures: each allocation of an operation fails in turn. The operation then returns
+ * -ENOMEM or succeeds, and leaks nothing; a repetition succeeds.
  */
 #include <linux/slab.h>
 
@@ -20,8 +20,8 @@
 #define BUFFER_BYTES	20000
 
 /*
- * Pages, EQs and mailboxes of bring-up are allocations each. A run that succeeds after fewer has
- * not gone through them all.
+ * Bring-up allocates pages, EQs and mailboxes one by one. A walk that ends after fewer failures has
+ * not reached all of them.
  */
 #define BRING_UP_MIN	50
 
@@ -225,7 +225,7 @@ static void describe_action(const struct action *action, char *description)
 
 KUNIT_ARRAY_PARAM(action, actions, describe_action);
 
-/* The fake device runs in other threads, whose allocations do not fail. */
+/* Allocations of the fake device do not fail, because it runs in other threads. */
 static void cmd_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
@@ -306,8 +306,9 @@ static struct cxib_command_queue *create_queue(struct kunit *test)
 }
 
 /*
- * The driver works without optional pages, but only if the device refuses them. -ENOMEM is also the
- * errno of a status. kvmalloc() can succeed after a failed kmalloc().
+ * The driver works without optional pages, but only if the device refuses them. An allocation
+ * failure returns -ENOMEM, as a command status does. kvmalloc() may succeed after a failed
+ * kmalloc().
  */
 static void caps_failed_allocation_loses_no_optional_page(struct kunit *test)
 {

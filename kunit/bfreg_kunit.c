@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bfregs of QPs for which libmlx5 does not select one. */
+/* Selection of a bfreg for QPs for which libmlx5 selects none. */
 #include "kernel_kunit.h"
 #include "user/bfreg.h"
 
-/* libmlx5's defaults are 16 bfregs, 4 of them with low latency; any even number will do. */
+/*
+ * libmlx5 uses 16 bfregs by default, 4 of them with low latency. The cases work with any even
+ * number.
+ */
 #define COUNT		16
 #define LOW_LATENCY	4
 
@@ -43,7 +46,9 @@ static void bfregs_init_rounds_up_to_uars(struct kunit *test)
 			make(test, CXIB_BFREGS_MAX - 1, LOW_LATENCY)->count);
 }
 
-/* Bfregs with low latency are the last. Number 0 is for contexts that have no other to share. */
+/*
+ * The last bfregs have low latency. Bfreg 0 is only for contexts that have no other bfreg to share.
+ */
 static void bfreg_alloc_low_latency_first(struct kunit *test)
 {
 	struct cxib_bfregs *bfregs = make(test, COUNT, LOW_LATENCY);
@@ -54,7 +59,7 @@ static void bfreg_alloc_low_latency_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 }
 
-/* Of 4 bfregs, 3 is the one with low latency, 1 and 2 are shared. */
+/* Of 4 bfregs, bfreg 3 has low latency, and bfregs 1 and 2 are shared. */
 static void bfreg_alloc_shares_others_evenly(struct kunit *test)
 {
 	struct cxib_bfregs *bfregs = make(test, 4, 1);
@@ -70,7 +75,7 @@ static void bfreg_alloc_shares_others_evenly(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 }
 
-/* Two QPs on a low-latency bfreg would write to it concurrently. */
+/* Two QPs on a low-latency bfreg would write to it at the same time. */
 static void bfreg_low_latency_has_one_qp(struct kunit *test)
 {
 	struct cxib_bfregs *bfregs = make(test, COUNT, LOW_LATENCY);
@@ -93,7 +98,7 @@ static void bfreg_alloc_without_shared_returns_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(bfregs));
 }
 
-/* libmlx5 counts four bfregs for each UAR, two of which are not used here. */
+/* libmlx5 counts four bfregs per UAR. The driver uses two of them. */
 static void bfreg_index_counts_4_per_uar(struct kunit *test)
 {
 	static const u32 indices[] = { 0, 1, 4, 5, 8, 9 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bring-up and tear-down, of a working device and with a fault at each command. */
+/* Bring-up and tear-down of a working device, and with a fault in each command. */
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/slab.h>
@@ -17,11 +17,11 @@
 #define RETURNED_PAGES		100
 
 /*
- * Commands that one bring-up and tear-down may send: several times two for each EQ and one or two
- * for each other step. More would mean that commands are repeated.
+ * Maximum number of commands of a bring-up with tear-down: several times two commands per EQ and
+ * one or two per other step. More commands mean that the driver repeats some.
  */
 #define COMMANDS_MAX		150
-/* SET_HOST_ENDIANNESS, SET_DRIVER_VERSION, QUERY_ADAPTER, all EQs but the first three. */
+/* SET_HOST_ENDIANNESS, SET_DRIVER_VERSION, QUERY_ADAPTER, and all EQs except the first three. */
 #define OPTIONAL_MAX		(3 + FAKE_VECTORS - 3)
 
 static int bring_up_init(struct kunit *test)
@@ -33,7 +33,7 @@ static int bring_up_init(struct kunit *test)
 	return 0;
 }
 
-/* For cases that run one bring-up per command. */
+/* A device for cases that run one bring-up per command. */
 static struct fake_hca *with_few_pages(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -116,7 +116,7 @@ static unsigned int commands_of_bring_up(struct kunit *test)
 	return count;
 }
 
-/* Faults that make any command fail, whatever its output contains. */
+/* Faults that make any command fail, whatever its output is. */
 static const enum fake_fault faults[] = {
 	FAKE_FAULT_STATUS, FAKE_FAULT_UNKNOWN_STATUS, FAKE_FAULT_DELIVERY,
 	FAKE_FAULT_TOKEN, FAKE_FAULT_LONG, FAKE_FAULT_SHORT, FAKE_FAULT_NEVER,
@@ -129,14 +129,14 @@ static void describe_fault(const enum fake_fault *fault, char *description)
 
 KUNIT_ARRAY_PARAM(fault, faults, describe_fault);
 
-/* The device reports the failure; the next command succeeds. */
+/* With these faults the device reports the failure, and the next command succeeds. */
 static bool is_refusal(enum fake_fault fault)
 {
 	return fault == FAKE_FAULT_STATUS || fault == FAKE_FAULT_UNKNOWN_STATUS ||
 	       fault == FAKE_FAULT_DELIVERY;
 }
 
-/* Few commands are optional: test_command_faults.py lists them. */
+/* test_command_faults.py lists the few commands that are optional. */
 static void bring_up_failed_cmd_unwinds(struct kunit *test)
 {
 	const enum fake_fault *fault = test->param_value;
@@ -176,7 +176,7 @@ static void bring_up_garbage_output_allows_next_bring_up(struct kunit *test)
 		fake_hca_fail(hca, FAKE_FAULT_GARBAGE, hca->commands + at);
 		if (!cxib_hw_bring_up(hw))
 			cxib_hw_tear_down(hw);
-		/* Garbage object numbers do not exist in the device, which complains. */
+		/* Garbage object numbers do not exist in the device, so it complains about them. */
 		hca->complaints = 0;
 		fake_hca_reset(hca);
 	}
@@ -286,7 +286,10 @@ static void shut_down_failed_reset_turns_dma_off(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-/* With DMA on it could write to addresses that a previous kernel or driver instance gave it. */
+/*
+ * With bus mastering on, the function could write to addresses from a previous kernel or driver
+ * instance.
+ */
 static void bring_up_unclean_resets_before_dma(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -317,7 +320,10 @@ static void bring_up_unclean_failed_reset_returns_enotty(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-/* Neither the module nor the kernel that could not reset the function need be the same. */
+/*
+ * The next instance may be another module or another kernel than the one that could not reset the
+ * function.
+ */
 static void expect_next_instance_resets(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -363,7 +369,7 @@ static void shut_down_failed_reset_makes_next_instance_reset(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	hca->reset_error = -ENOTTY;
 	cxib_hw_shut_down(hw);
-	/* Instead of the end of the kernel: frees what the case has allocated. */
+	/* Stands for the end of the kernel: frees what the case has allocated. */
 	cxib_hw_tear_down(hw);
 	expect_next_instance_resets(test);
 }
@@ -419,7 +425,7 @@ static void tear_down_unreturned_pages_reset_device(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-/* QUERY_ISSI is unknown, or its mask has the ISSIs 0 or 2 only. */
+/* QUERY_ISSI is unknown, or its mask has only ISSI 0 or 2. */
 static void bring_up_without_issi_1_returns_eopnotsupp(struct kunit *test)
 {
 	static const u32 supported[] = { 0, BIT(0), BIT(2) };
@@ -433,7 +439,7 @@ static void bring_up_without_issi_1_returns_eopnotsupp(struct kunit *test)
 	}
 }
 
-/* Only the first one is required: a function may have fewer EQs than the device. */
+/* Only the first completion EQ is required: a function may have fewer EQs than the device. */
 static void bring_up_refused_comp_eq_continues(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -449,7 +455,7 @@ static void bring_up_refused_comp_eq_continues(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-/* Firmware refuses a CQ of a user context that names an EQ of the kernel's. */
+/* Firmware refuses a CQ of a user context that names one of the kernel's EQs. */
 static void comp_eqs_shared_where_user_contexts_exist(struct kunit *test)
 {
 	static const u32 log_max[] = { 0, 5 };
@@ -472,7 +478,7 @@ static void comp_eqs_shared_where_user_contexts_exist(struct kunit *test)
 	}
 }
 
-/* The least is an EQ for commands, one for asynchronous events, and one for completions. */
+/* The minimum is one EQ for commands, one for asynchronous events, and one for completions. */
 static void comp_eqs_limited_by_max_num_eqs(struct kunit *test)
 {
 	static const u32 max[] = { 1, 3, 4 };

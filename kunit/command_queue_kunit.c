@@ -13,7 +13,7 @@
 
 #define SHORT_MS	20
 
-/* The last one is for MANAGE_PAGES, which firmware needs to complete other commands. */
+/* Firmware needs MANAGE_PAGES to complete other commands, so the last slot is for it. */
 #define ORDINARY_SLOTS	(FAKE_SLOTS - 1)
 #define PAGES_SLOT	ORDINARY_SLOTS
 
@@ -97,7 +97,7 @@ static unsigned int slots_in(struct fixture *fixture, enum cxib_slot_state state
 	return count;
 }
 
-/* Sends @length bytes behind the command header and expects the same bytes as output. */
+/* Sends @length bytes after the command header and expects the same bytes as output. */
 static void expect_echo(struct kunit *test, struct fixture *fixture, size_t length, u8 seed)
 {
 	size_t size = sizeof(struct hw_access_register_in) + length;
@@ -222,7 +222,7 @@ static void cmd_bad_output_returns_error(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, expectation->fault, 0);
 	KUNIT_EXPECT_EQ(test, expectation->err, run_nop(fixture));
-	/* The next command is not affected. */
+	/* The next command is not affected by the fault. */
 	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
 }
 
@@ -257,7 +257,7 @@ static void cmd_mailbox_wrong_token_returns_ebadmsg(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out, 0, sizeof(out)), NULL);
 }
 
-/* In a slot 16 bytes of input are inline; an output has at least its status and syndrome. */
+/* A slot has 16 bytes of inline input. An output has at least status and syndrome. */
 static void cmd_short_input_or_output_returns_einval(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -336,7 +336,10 @@ static void set_ordinary_slots(struct cxib_command_queue *queue, enum cxib_slot_
 		queue->slots[i].state = state;
 }
 
-/* User space holds its slots: the driver and ULPs, whose threads are of the kernel, have others. */
+/*
+ * Commands of user space get half of the slots, so that kernel threads of the driver and of ULPs
+ * always have others.
+ */
 static void cmd_of_user_have_half_of_slots(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -345,7 +348,7 @@ static void cmd_of_user_have_half_of_slots(struct kunit *test)
 	fixture->hca->hold = true;
 	for (i = 0; i < ORDINARY_SLOTS / 2 - 1; i++)
 		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop_for_user(fixture));
-	/* One more is left; its owner is not done with it. */
+	/* One slot more is in use: its owner has not finished with it. */
 	fixture->queue.slots[ORDINARY_SLOTS - 1].state = CXIB_SLOT_FILLING;
 	KUNIT_EXPECT_EQ(test, -EBUSY, run_nop_for_user(fixture));
 	fixture->hca->hold = false;
@@ -358,7 +361,7 @@ static void cmd_of_user_have_half_of_slots(struct kunit *test)
 	fake_hca_release(fixture->hca);
 }
 
-/* User space could issue no command any more. */
+/* All slots of user space have timed out, so user space could issue no command any more. */
 static void cmd_all_of_user_timed_out_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -370,7 +373,7 @@ static void cmd_all_of_user_timed_out_sets_fatal(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
 }
 
-/* The command was not issued, so nothing has changed. */
+/* The command was not issued, so the device is unchanged. */
 static void cmd_without_slot_returns_ebusy(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -525,8 +528,8 @@ struct geometry {
 };
 
 /*
- * An entry has 64 bytes, the doorbell a bit for each of at most 32 slots, of which the driver needs
- * two, and all are in the page of 4 KiB whose address the driver writes.
+ * An entry has 64 bytes. The doorbell has one bit for each of at most 32 slots, of which the driver
+ * needs two. All entries are in the 4 KiB page whose address the driver writes.
  */
 static const struct geometry geometries[] = {
 	{ 5, 6, 0 }, { 5, 7, 0 }, { 1, 6, 0 }, { 2, 10, 0 }, { 1, 11, 0 },
@@ -575,7 +578,7 @@ static void cmd_status_maps_to_errno(struct kunit *test)
 			cxib_command_status_to_errno(HW_COMMAND_STATUS_NOT_READY));
 }
 
-/* Only firmware refuses: other failures say nothing of what the device can do. */
+/* Only a refusal by firmware says that the device lacks the command. */
 static void cmd_optional_refused_returns_eremoteio(struct kunit *test)
 {
 	static const struct {
@@ -623,10 +626,10 @@ static void cmd_statistics_count_completions_and_timeouts(struct kunit *test)
 }
 
 /**
- * struct next_caller - waits for a slot behind the caller of the case
+ * struct next_caller - waits for a slot after the caller of the case
  * @wait: entry in the list of the slot class
  * @is_woken: it was woken
- * @was_woken_first: it was woken before the device got the command of the caller
+ * @was_woken_first: it was woken before the device got the caller's command
  */
 struct next_caller {
 	struct wait_queue_entry wait;
@@ -650,7 +653,7 @@ static u8 note_command(struct fake_hca *hca, const void *in, u32 in_length, void
 	return HW_COMMAND_STATUS_OK;
 }
 
-/* A caller passes from one section with the lock of the queue to the next in this time. */
+/* The caller passes from one section with the lock of the queue to the next in this time. */
 #define CALLER_US		500
 #define CALLER_TRIES		20000
 #define CALLER_TIMEOUT_MS	600000
@@ -662,9 +665,9 @@ static bool has_queued_caller(struct wait_queue_head *list)
 }
 
 /*
- * A caller that has queued itself needs the lock to look for a slot again. If it has queued itself
- * while the lock is held here, one slot becomes free, which it will find, and then another one:
- * the wake-up for that one goes to the caller, as it is the first in the list.
+ * A queued caller needs the lock to look for a slot again. If it has queued itself while this
+ * thread holds the lock, the function frees one slot, which the caller will find, and then another
+ * one, whose wake-up goes to the caller as the first in the list.
  */
 static bool free_slots_for_queued_caller(struct cxib_command_queue *queue,
 					 struct next_caller *next)
@@ -689,7 +692,7 @@ static bool free_slots_for_queued_caller(struct cxib_command_queue *queue,
 	return is_caught;
 }
 
-/* Runs call_nop() on the other processor: the thread of the case spins on this one. */
+/* Runs call_nop() on the other processor, because the thread of the case spins on this one. */
 static struct task_struct *start_caller_elsewhere(struct kunit *test)
 {
 	struct task_struct *caller = kthread_create(call_nop, test->priv, "caller");
@@ -700,7 +703,7 @@ static struct task_struct *start_caller_elsewhere(struct kunit *test)
 	return caller;
 }
 
-/* Otherwise the next caller would sleep although there is a free slot. */
+/* Otherwise the next caller would sleep although a slot is free. */
 static void cmd_caller_passes_wake_up_on(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two simulated hours of completions, events, polling and arming in random order: while a wanted
- * CQE is unpolled and the ULP sleeps, an event is pending.
+ * Two simulated hours of completions, events, polling and arming in random order. Invariant: while
+ * a wanted CQE is unpolled and the ULP sleeps, an event is pending.
  *
- * The modelled device raises one event per arming, at once if a wanted CQE is there already. It
- * ignores an arming with the sequence number of its last event.
+ * The modelled device raises one event per arming, immediately if a wanted CQE exists. It ignores
+ * an arming with the sequence number of its last event.
  */
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
@@ -16,16 +16,17 @@
 
 /*
  * How the ULP uses its CQ.
- * SLEEPS: own comp_handler; arms when it has polled all, sleeps if there is no CQE
- * ARMS_FIRST: own comp_handler; arms, does not care what is reported as missed, and polls until
- *	there is nothing (as SMC does)
- * RESTARTS: as SLEEPS; and now and then it stops its comp_handler, polls all, arms, and starts it
- *	again, though it was asleep (as ib_ipoib does)
- * CORE: the RDMA core polls; sleeps if no CQE is reported as missed, is the only poller otherwise
+ * SLEEPS: own comp_handler; polls all CQEs, arms, and sleeps if there is no new CQE
+ * ARMS_FIRST: own comp_handler; arms, ignores the report of missed events, and polls until the CQ
+ *	is empty (as SMC does)
+ * RESTARTS: as SLEEPS; sometimes stops its comp_handler, polls all CQEs, arms, and restarts the
+ *	handler, although it was asleep (as ib_ipoib does)
+ * CORE: the RDMA core polls; it sleeps if arming reports no missed event, else it is the only
+ *	poller
  */
 enum consumer { SLEEPS, ARMS_FIRST, RESTARTS, CORE };
 
-/* Of the steps, a small share: a device and a ULP that wait for each other would reach none. */
+/* A small share of the steps. A device and a ULP that wait for each other would not reach it. */
 #define BUSY		(LIFETIME_MS / STEP_MS / 36)
 
 /**
@@ -104,7 +105,7 @@ static void raise_event(void)
 
 static void complete_one(struct kunit *test)
 {
-	/* The CQE that fills the ring is solicited: otherwise the ULP would sleep for ever. */
+	/* The CQE that fills the ring is solicited: otherwise the ULP would sleep without end. */
 	bool last = model.fake->written - model.polled == RQ_SIZE - 1;
 	bool solicited = last || prandom_u32_state(&model.random) % 4 == 0;
 	u32 index = model.fake->written;
@@ -118,7 +119,7 @@ static void complete_one(struct kunit *test)
 		raise_event();
 }
 
-/* Lets the device read what the driver wrote to the CQ doorbell. */
+/* Lets the device read the CQ doorbell. */
 static void read_doorbell(struct kunit *test)
 {
 	u64 *place = &model.fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
@@ -181,7 +182,7 @@ static void arm_as_core(struct kunit *test)
 	model.asleep = !arm(test, IB_CQ_REPORT_MISSED_EVENTS);
 }
 
-/* Either IB_CQ_REPORT_MISSED_EVENTS or one more poll finds CQEs from before the arming. */
+/* Either IB_CQ_REPORT_MISSED_EVENTS or one more poll finds the CQEs written before the arming. */
 static void arm_and_sleep(struct kunit *test)
 {
 	bool report_missed = prandom_u32_state(&model.random) % 2;
@@ -202,7 +203,7 @@ static void deliver_event(struct kunit *test)
 		read_doorbell(test);
 }
 
-/* The queue pair is reset meanwhile: no new CQEs, but events of earlier ones. */
+/* The QP is reset during the restart, so there are no new CQEs, but events of earlier ones. */
 static void restart(struct kunit *test)
 {
 	model.stopped = true;
@@ -281,7 +282,7 @@ static void run_model(struct kunit *test, enum consumer consumer, bool solicited
 					       now, model.polled);
 		KUNIT_ASSERT_LE(test, model.events, model.arm_count);
 	}
-	/* Neither side was idle. */
+	/* Both the device and the ULP were active. */
 	KUNIT_EXPECT_GT(test, model.polled, BUSY);
 	KUNIT_EXPECT_GT(test, model.events, BUSY);
 }
@@ -302,7 +303,7 @@ static void req_notify_beside_stopped_handler_raises_event(struct kunit *test)
 	KUNIT_EXPECT_GT(test, model.ignored, BUSY / 2);
 }
 
-/* With its own comp_handler, a ULP may leave it at the event for what was missed. */
+/* A ULP with its own comp_handler may rely on the event for CQEs that were reported as missed. */
 static void req_notify_before_polling_raises_event(struct kunit *test)
 {
 	run_model(test, ARMS_FIRST, false);
@@ -313,7 +314,7 @@ static void req_notify_core_polled_cq_raises_event_only_asleep(struct kunit *tes
 {
 	run_model(test, CORE, false);
 	KUNIT_EXPECT_EQ(test, 0, model.intrusions);
-	/* Fewer than for the others, because the RDMA core arms an empty CQ only. */
+	/* The number is lower than in other cases, because the RDMA core arms only an empty CQ. */
 	KUNIT_EXPECT_GT(test, model.missed, BUSY / 2);
 	KUNIT_EXPECT_GT(test, model.fake->cq.claim.num_late, BUSY / 2);
 }
@@ -324,7 +325,9 @@ static void expect_events(struct kunit *test, u32 delivered, u32 late)
 	KUNIT_EXPECT_EQ(test, late, model.fake->cq.claim.num_late);
 }
 
-/* The RDMA core sets comp_handler after create_cq returns, when events may already arrive. */
+/*
+ * The RDMA core sets comp_handler after create_cq() has returned, when events may already arrive.
+ */
 static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -339,7 +342,7 @@ static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit 
 	expect_events(test, 1, 2);
 }
 
-/* The comp_handler of the RDMA core for such a CQ would warn. */
+/* The RDMA core's comp_handler of such a CQ would warn. */
 static void completion_event_of_direct_cq_is_dropped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -358,7 +361,9 @@ static void completion_event_of_unknown_cq_is_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fake->ibdev.num_unknown_cq_events));
 }
 
-/* Interrupts of two EQs may run at the same time: only the own one serializes the events. */
+/*
+ * Interrupts of two EQs may run at the same time, so only events of the CQ's own EQ are serialized.
+ */
 static void completion_event_of_other_eq_is_dropped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -390,7 +395,7 @@ static u32 sn_of_arming(struct fake_queue_pair *fake)
 	return hw_cq_doorbell_get_arm_sn((const struct hw_cq_doorbell *)place);
 }
 
-/* The device knows by the same number that the driver has not seen its event yet. */
+/* The device sees from the repeated number that the driver has not seen its event yet. */
 static void req_notify_without_event_repeats_arm_sn(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -401,7 +406,7 @@ static void req_notify_without_event_repeats_arm_sn(struct kunit *test)
 	KUNIT_EXPECT_NE(test, sn, sn_of_arming(fake));
 }
 
-/* What the driver has written to the CQ doorbell since the last call. */
+/* Returns what the driver has written to the CQ doorbell since the last call. */
 static u64 take_doorbell(struct fake_queue_pair *fake)
 {
 	u64 *place = &fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
@@ -427,13 +432,13 @@ static void completion_event_of_own_handler_armed_twice_arms_again(struct kunit 
 	KUNIT_EXPECT_EQ(test, (sn + 1) & 3, hw_cq_doorbell_get_arm_sn(&written));
 	KUNIT_EXPECT_EQ(test, HW_CQ_ARM_COMMAND_REQ_NOT_SOL,
 			hw_cq_doorbell_get_arm_command(&written));
-	/* The second arming has been repeated: its event is the last one. */
+	/* The driver has repeated the second arming, so this event is the last one. */
 	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 	expect_events(test, 2, 0);
 }
 
-/* The event of the driver's own arming may be on its way when the ULP arms once more. */
+/* The ULP may arm again before the event of the driver's own arming arrives. */
 static void completion_event_of_cq_armed_by_driver_and_ulp_arms_again(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -464,7 +469,7 @@ static void completion_event_of_cq_armed_once_does_not_arm(struct kunit *test)
 	}
 }
 
-/* The RDMA core polls whenever it gets an event, and arms afterwards. */
+/* The RDMA core polls at each event and arms afterwards. */
 static void completion_event_of_core_polled_cq_armed_twice_does_not_arm(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -488,7 +493,10 @@ static void completion_event_of_stopped_cq_armed_twice_does_not_arm(struct kunit
 	KUNIT_EXPECT_EQ(test, 0, take_doorbell(fake));
 }
 
-/* The device ignores an arming with the arm_sn of its last event. Twice its four numbers. */
+/*
+ * The device ignores an arming with the arm_sn of its last event. The case uses each of the four
+ * numbers twice.
+ */
 static void req_notify_after_repeated_events_changes_arm_sn(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -517,7 +525,7 @@ static void completion_events_of_own_handler_are_as_many_as_arms(struct kunit *t
 	expect_events(test, 2, 1);
 }
 
-/* MADs arm a CQ that the RDMA core has armed; only one poller may follow. */
+/* A MAD may arm a CQ that the RDMA core has armed; only one poller may follow. */
 static void completion_events_of_core_polled_cq_armed_twice_are_one(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -529,7 +537,7 @@ static void completion_events_of_core_polled_cq_armed_twice_are_one(struct kunit
 	expect_events(test, 1, 1);
 }
 
-/* 2^31 armings without an event take weeks. */
+/* A device would need weeks for 2^31 armings without an event. */
 static void claim_count_saturates(struct kunit *test)
 {
 	struct cxib_claim claim = { .count = ATOMIC_INIT(INT_MAX) };
@@ -561,7 +569,7 @@ static void completion_event_after_missed_of_own_handler_is_delivered(struct kun
 	expect_events(test, 1, 0);
 }
 
-/* ib_alloc_cq() arms so. */
+/* ib_alloc_cq() arms in this way. */
 static void completion_event_after_missed_not_asked_is_delivered(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, CORE);
@@ -572,7 +580,7 @@ static void completion_event_after_missed_not_asked_is_delivered(struct kunit *t
 	expect_events(test, 1, 0);
 }
 
-/* The event that the device had raised before finds the claim taken. */
+/* The claim is taken when the event arrives that the device had raised earlier. */
 static void completion_event_after_dma_off_event_is_dropped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -596,7 +604,7 @@ static bool queue(struct cxib_cq *cq)
 	return queue_result;
 }
 
-/* Returns the calls of the scheduler for one event. */
+/* Returns the number of calls of the scheduler for one event. */
 static unsigned int scheduler_calls(struct kunit *test, struct fake_queue_pair *fake)
 {
 	static const struct cxib_poll_interface polling = { .queue = queue };
@@ -616,7 +624,7 @@ static void completion_event_scheduler_accepts_calls_no_handler(struct kunit *te
 	queue_result = true;
 	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
 	expect_events(test, 0, 0);
-	/* Without a claim, the scheduler is not asked. */
+	/* Without a claim, the driver does not call the scheduler. */
 	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 1, num_queued);
 }
@@ -640,7 +648,7 @@ static void completion_event_of_cq_left_to_core_calls_handler(struct kunit *test
 	expect_events(test, 1, 0);
 }
 
-/* User space arms its CQ itself; the driver does not know when. */
+/* User space arms its CQ itself, so the driver does not know whether the CQ is armed. */
 static void completion_event_of_user_cq_calls_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);

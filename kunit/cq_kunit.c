@@ -74,7 +74,7 @@ static void on_event(struct ib_cq *ib, void *context)
 	fixture_of(ib->device)->num_events++;
 }
 
-/* The event that the device raises after ib_free_cq() has cancelled the work of the CQ. */
+/* Raises the event that the device raises after ib_free_cq() has cancelled the work of the CQ. */
 static int destroy_after_event(struct ib_cq *ib, struct ib_udata *udata)
 {
 	fake_completion_event(to_ibdev(ib->device), CQN);
@@ -147,7 +147,7 @@ static void destroy_cq(struct kunit *test, struct fixture *fixture)
 }
 
 #ifndef CXIB_LACKS_CQ_PRE_DESTROY
-/* The event would queue work of a CQ whose memory is freed next. */
+/* The event would queue work for a CQ whose memory is freed next. */
 static void free_cq_event_after_cancel_calls_no_handler(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -190,13 +190,13 @@ static void req_notify_stopped_cq_rings_no_doorbell(struct kunit *test)
 	destroy_cq(test, fixture);
 }
 
-/* ib_free_cq() destroys by two operations, ib_destroy_cq() by one. */
+/* ib_free_cq() destroys with two operations, ib_destroy_cq() with one. */
 static void destroy_cq_issues_one_command(struct kunit *test)
 {
 	destroy_cq(test, test->priv);
 }
 
-/* The destruction of a kernel CQ must not fail: the device becomes fatal, with DMA off. */
+/* The destruction of a kernel CQ must not fail, so the device becomes fatal and DMA is off. */
 static void free_cq_refused_turns_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -211,7 +211,7 @@ static int scheduler_create_cq(struct cxib_cq *cq)
 {
 	struct fixture *fixture = fixture_of(cq->ib.device);
 
-	/* No event can come yet. */
+	/* No event can arrive yet. */
 	if (xa_load(&fixture->fake->ibdev.cqs, CQN))
 		return -EEXIST;
 	if (!fixture->create_result)
@@ -223,7 +223,7 @@ static void scheduler_destroy_cq(struct cxib_cq *cq)
 {
 	struct fixture *fixture = fixture_of(cq->ib.device);
 
-	/* No event can come any more. */
+	/* No event can arrive any more. */
 	if (!xa_load(&fixture->fake->ibdev.cqs, CQN) && fixture->num_destroyed)
 		fixture->num_scheduled--;
 }
@@ -239,7 +239,7 @@ static const struct cxib_poll_interface scheduler = {
 	.synchronize = scheduler_synchronize,
 };
 
-/* Has the CQ of the fixture replaced by one that the scheduler knows. */
+/* Replaces the CQ of the fixture by one that the scheduler knows. */
 static void recreate_with_scheduler(struct kunit *test, struct fixture *fixture)
 {
 	destroy_cq(test, fixture);
@@ -282,7 +282,7 @@ static void create_umr_cq_calls_no_scheduler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
 }
 
-/* The work of the RDMA core, whose done() handlers take a while. */
+/* Stands for the work of the RDMA core, whose done() handlers take some time. */
 static void slow_work_fn(struct work_struct *work)
 {
 	struct ib_cq *ib = container_of(work, struct ib_cq, work);
@@ -308,7 +308,7 @@ static void synchronize_cq_waits_for_core_and_scheduler(struct kunit *test)
 	destroy_cq(test, fixture);
 }
 
-/* Another CQ may have the CQN by then. DIM asks until ib_free_cq() ends it. */
+/* Another CQ may have this CQN by then. DIM requests moderation until ib_free_cq() stops it. */
 static void modify_stopped_cq_issues_no_command(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -339,7 +339,7 @@ static void create_cq_scheduler_fails_leaves_nothing(struct kunit *test)
 	kfree(fixture->cq);
 }
 
-/* The CQN is not looked up any more; the ring stays where the device writes it. */
+/* Events no longer look up the CQN. The ring stays, because the device may still write it. */
 static void destroy_user_cq_refused_at_end_of_context_keeps_ring(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

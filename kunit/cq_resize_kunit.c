@@ -58,7 +58,7 @@ static void resize_cq_unpolled_cqes_move(struct kunit *test)
 	expect_received(test, fake, 2);
 	expect_received(test, fake, 3);
 	expect_nothing(test, fake);
-	/* The resize CQE counts. */
+	/* The resize CQE counts as well. */
 	KUNIT_EXPECT_EQ(test, 3 + 1, be32_to_cpu(fake->cq_record[0]));
 }
 
@@ -90,7 +90,10 @@ static void poll_cq_stops_at_resize_cqe(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* From any index of one ring to any index of another, with any number of unpolled CQEs. */
+/*
+ * The case resizes from any index of one ring to any index of another, with any number of unpolled
+ * CQEs.
+ */
 static void resize_cq_any_index_keeps_order(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -145,7 +148,7 @@ static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 	return *(u8 *)hca->script_context;
 }
 
-/* Resizes with a command that completes with @status unless the fake HCA has a fault set. */
+/* Resizes with a command that completes with @status, unless a fault of the fake HCA is set. */
 static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u8 status)
 {
 	fake->hw.caps.cq_resize = true;
@@ -169,7 +172,7 @@ static void resize_cq_refused_changes_nothing(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* A refused command may return the same errno as one whose outcome is unknown. */
+/* The errno of a refused command may be that of a command with unknown outcome. */
 static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -182,7 +185,7 @@ static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
 }
 
-/* For firmware a list of pages may be too long: user space chooses the size. */
+/* User space selects the size, so the page list may be too long for firmware. */
 static void resize_cq_undelivered_changes_nothing(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);

@@ -107,7 +107,7 @@ static int create(struct fixture *fixture)
 	return cxib_cmd_create_mkey(&fixture->queue, &params, &key);
 }
 
-/* The device still has the command; only the device may still use the memory. */
+/* The device still has the command, so only the device may use the memory. */
 static void time_out_create(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -141,7 +141,7 @@ static void create_mkey_late_completion_destroys_mkey_before_free(struct kunit *
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
-/* User space creates one PSV per command, the driver two. */
+/* User space creates one PSV per command, the driver creates two. */
 static void create_psv_late_completion_destroys_num_psv(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -196,7 +196,7 @@ static void create_mkey_bad_output_keeps_memory(struct kunit *test)
 	cxib_creations_free(&fixture->queue);
 }
 
-/* Destroying a parent object waits for the late completion as long as before. */
+/* The destruction of a parent object waits for the late completion until the original deadline. */
 static void create_mkey_bad_output_keeps_late_deadline(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

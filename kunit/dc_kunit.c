@@ -144,7 +144,7 @@ static void modify_to_rtr(struct kunit *test, struct fixture *fixture)
 }
 
 /*
- * As modify_dci_qp_is_ok() and mlx5_ib_modify_dct() of mlx5_ib have it: a DCI is like an RC QP
+ * Transitions of modify_dci_qp_is_ok() and mlx5_ib_modify_dct() in mlx5_ib: a DCI is like an RC QP
  * without a peer, and a DCT has the states RESET, INIT, RTR and ERR.
  */
 static const struct {
@@ -215,7 +215,7 @@ static bool is_in_table(bool is_dct, enum ib_qp_state from, enum ib_qp_state to)
 	return false;
 }
 
-/* To RESET from any state; DCIs also to ERR from any state but RESET. */
+/* Any state can go to RESET; a DCI can go to ERR from any state except RESET. */
 static void dc_modify_unlisted_transition_is_rejected(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -237,7 +237,7 @@ static void dc_modify_unlisted_transition_is_rejected(struct kunit *test)
 			}
 }
 
-/* atomic_size_dc has 16 bytes, atomic_size_qp, which does not count, 32. */
+/* atomic_size_dc has 16 bytes. atomic_size_qp has 32 bytes and does not apply. */
 static void dct_rtr_creates_and_arms(struct kunit *test)
 {
 	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
@@ -317,7 +317,7 @@ static void dct_reset_allows_new_rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(&fixture->created));
 }
 
-/* Only the events of violations are missing then. */
+/* Without ARM_DCT only the events of access violations are missing. */
 static void dct_works_where_arm_dct_is_refused(struct kunit *test)
 {
 	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
@@ -330,7 +330,7 @@ static void dct_works_where_arm_dct_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
 }
 
-/* The device cannot be relied on after an output that belongs to another command. */
+/* After an output of another command the driver cannot rely on the device. */
 static void dct_invalid_output_of_arm_dct_discards_dct(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -368,7 +368,7 @@ static void dct_destroy_failure_allows_retry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, udata));
 }
 
-/* The leftover is drained again before it is destroyed. */
+/* The driver drains the orphaned DCT again before it destroys it. */
 static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -393,7 +393,7 @@ static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_DCT, fixture->fake->hca->log[first + 1]);
 }
 
-/* The DCT is drained, and its number is not looked up any more, when DESTROY_DCT fails. */
+/* When DESTROY_DCT fails, the DCT is drained and its number is no longer looked up. */
 static void dct_destroy_failed_late_is_left(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

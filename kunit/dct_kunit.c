@@ -45,7 +45,7 @@ static void query_dct_returns_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_DCT_STATE_DRAINED, hw_dctc_get_state(&context));
 }
 
-/* The commands have the DCTN at the same offset. */
+/* All DCT commands have the DCTN at the same offset. */
 static void dct_commands_pass_dctn(struct kunit *test)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the RDMA device offers, for devices with and without a capability. */
+/* Attributes of the RDMA device, for devices with and without a capability. */
 #include <linux/pci.h>
 #include <rdma/ib_verbs.h>
 
@@ -7,10 +7,10 @@
 #include "kernel_kunit.h"
 #include "verbs/verbs.h"
 
-/* ConnectX-5 of Mellanox: its device id in pci.ids. */
+/* Mellanox ConnectX-5: device ID in pci.ids. */
 #define DEVICE_ID	0x1017
 
-/* A ConnectX-4 of 2016 has this firmware, in the public trace of snabb. */
+/* Firmware of a ConnectX-4 of 2016, from snabb's public trace. */
 #define FIRMWARE_MAJOR		14
 #define FIRMWARE_MINOR		12
 #define FIRMWARE_SUBMINOR	1220
@@ -23,7 +23,7 @@ struct fixture {
 	struct ib_device_attr attr;
 };
 
-/* A device with all that the cases are about; they take capabilities away. */
+/* Creates a device with all capabilities under test. Cases remove some. */
 static int device_attr_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
@@ -63,12 +63,15 @@ static void attr_reports_device_and_firmware(struct kunit *test)
 	const struct ib_device_attr *attr = attr_of(test);
 
 	KUNIT_EXPECT_EQ(test, DEVICE_ID, attr->vendor_part_id);
-	/* As mlx5_ib packs it: fw_ver_major << 32, fw_ver_minor << 16. */
+	/* Format of mlx5_ib: fw_ver_major << 32, fw_ver_minor << 16. */
 	KUNIT_EXPECT_EQ(test, (u64)FIRMWARE_MAJOR << 32 | FIRMWARE_MINOR << 16 | FIRMWARE_SUBMINOR,
 			attr->fw_ver);
 }
 
-/* mlx5_ib_query_device() sets IB_DEVICE_MEM_MGT_EXTENSIONS always, what follows with imaicl. */
+/*
+ * mlx5_ib_query_device() always sets IB_DEVICE_MEM_MGT_EXTENSIONS, and the following bits with
+ * imaicl.
+ */
 static void attr_without_imaicl_offers_fast_registration_only(struct kunit *test)
 {
 	const u64 windows = IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
@@ -95,7 +98,7 @@ static void expect_atomics(struct kunit *test, enum ib_atomic_cap plain, enum ib
 	KUNIT_EXPECT_EQ(test, masked, attr->masked_atomic_cap);
 }
 
-/* Callers would get the former value in big-endian byte order. */
+/* Otherwise callers would get the old value in big-endian byte order. */
 static void attr_without_host_byte_order_offers_no_atomics(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

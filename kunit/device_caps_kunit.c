@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Device capabilities: requirements of the driver, and what it configures. */
+/* Device capabilities: requirements of the driver, and what the driver configures. */
 #include <linux/log2.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -10,16 +10,16 @@
 #include "hw/device_caps.h"
 #include "kernel_kunit.h"
 
-/* The largest WQE that the case lets the device report. */
+/* The largest WQE that a case lets the device report. */
 #define WQE_BYTES	777
 
-/* As many as mlx5_core configures where it has no other wish: handle_hca_cap(). */
+/* mlx5_core configures this number by default: handle_hca_cap(). */
 #define LOG_QPS		18
 
-/* WQE counters have 16 bits; a full ring of 2^16 WQEs would look empty. */
+/* WQE counters have 16 bits, so a full ring of 2^16 WQEBBs would look empty. */
 #define LOG_WQES	15
 
-/* QUERY_HCA_CAP of the maximum and of the current values; SET_HCA_CAP follows. */
+/* QUERY_HCA_CAP for maximum and current values; SET_HCA_CAP follows. */
 #define QUERIES		2
 
 struct fixture {
@@ -45,7 +45,7 @@ static int decode(struct fixture *fixture)
 				       &fixture->caps);
 }
 
-/* The fake HCA has RC, not XRC. */
+/* The fake HCA supports RC, but not XRC. */
 static void caps_decode_stores_device_values(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -71,7 +71,7 @@ static void caps_configure_sets_wanted_values(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES + 1);
 }
 
-/* As mlx5_core does with dct in handle_hca_cap(). */
+/* mlx5_core does this with dct in handle_hca_cap(). */
 static void caps_configure_enables_what_maximum_has(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -96,7 +96,7 @@ static void caps_configure_enables_nothing_beyond_maximum(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->caps.drain_sigerr);
 }
 
-/* The largest value of its 4 bits: firmware with max_num_eqs_24b has more EQs than 2^8. */
+/* The largest value of the 4-bit field: firmware with max_num_eqs_24b has more than 2^8 EQs. */
 static void caps_decode_accepts_any_number_of_eqs(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -105,7 +105,7 @@ static void caps_decode_accepts_any_number_of_eqs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
 }
 
-/* Whatever queue sizes the device reports. */
+/* The limit applies to whatever queue sizes the device reports. */
 static void caps_queue_sizes_limited_by_wqe_counter(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -125,7 +125,7 @@ static void caps_max_num_eqs_24b_overrides_max_num_eqs(struct kunit *test)
 	struct fake_hca *hca = fixture->hca;
 
 	hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, 5);
-	/* Without hca_cap_2 the page is not read. */
+	/* Without hca_cap_2 the driver does not read the page. */
 	hw_cmd_hca_cap_2_set_max_num_eqs_24b(&hca->general_2, 0x10000);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 5);
@@ -134,7 +134,7 @@ static void caps_max_num_eqs_24b_overrides_max_num_eqs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 0x10000);
 
-	/* 0 means that the first page has the number. */
+	/* 0 means that the first page has the number of EQs. */
 	hw_cmd_hca_cap_2_set_max_num_eqs_24b(&hca->general_2, 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, fixture->caps.max_num_eqs, 5);
@@ -150,7 +150,7 @@ static void caps_optional_type_refused_continues(struct kunit *test)
 	hw_cmd_hca_cap_set_hca_cap_2(fixture->hca->current_caps, 1);
 	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	count = fixture->hca->commands;
-	/* SET_HCA_CAP of the general ones is needed only once. */
+	/* The driver must send SET_HCA_CAP of the general page only once. */
 	for (at = QUERIES; at < count - 1; at++) {
 		fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands + at);
 		KUNIT_EXPECT_EQ_MSG(test, 0,
@@ -181,7 +181,7 @@ static void caps_unchanged_skips_set_hca_cap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES);
 }
 
-/* What mlx5_core sets for each page size of the host: handle_hca_cap(). */
+/* Values of mlx5_core for each page size of the host: handle_hca_cap(). */
 static const struct {
 	unsigned int log_host_page;
 	u32 maximum;
@@ -204,7 +204,7 @@ static void caps_choose_gives_uars_out_by_host_page(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(uar_sizes); i++) {
-		/* Of a driver before this one, on a host with other pages. */
+		/* The value comes from an earlier driver on a host with another page size. */
 		hw_cmd_hca_cap_set_log_uar_page_sz(page, 7);
 		hw_cmd_hca_cap_set_uar_4k(page, 0);
 		hw_cmd_hca_cap_set_uar_4k(fixture->hca->maximum, uar_sizes[i].maximum);
@@ -231,7 +231,7 @@ static void caps_configured_uar_4k_has_distance_of_4k(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ilog2(SZ_4K), fixture->queue.bus->log_uar_distance);
 }
 
-/* A device that reports ones in all ODP capabilities, reserved bits too. */
+/* Sets all bits of the ODP capabilities, including reserved bits. */
 static struct hw_odp_cap *set_odp_caps(struct fixture *fixture)
 {
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
@@ -310,10 +310,10 @@ struct lack {
 };
 
 /*
- * Where the limits come from: numbers of objects are fields of 24 bits, P_Key table sizes the codes
- * 0 (128) to 5 (4096) in mlx5_ifc.h; port types and CQE versions are its enumerations. An EQ is
- * needed for commands, one for other events and one for completions, EQs have 1024 EQEs, pages
- * 4 KiB, a WQE of 30 SGEs 576 bytes. IBA 9.7.2: a message has up to 2^31 bytes; 4 KiB is the MTU.
+ * Sources of the limits: object numbers are 24-bit fields. P_Key table sizes are the codes 0 (128)
+ * to 5 (4096) in mlx5_ifc.h, which also has port types and CQE versions. The driver needs one EQ
+ * each for commands, other events and completions, EQs of 1024 EQEs, pages of 4 KiB, and WQEs of
+ * 576 bytes for 30 SGEs. IBA 9.7.2: a message has up to 2^31 bytes, and the MTU is 4 KiB.
  */
 static const struct lack lacks[] = {
 	{ "Ethernet port", hw_cmd_hca_cap_set_port_type, 0, 1 },
@@ -349,7 +349,10 @@ static void caps_below_requirement_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
-/* atomic_mode 1 (IB_SPEC) is for 8 bytes without masks; others give the largest masked operand. */
+/*
+ * atomic_mode 1 (IB_SPEC) has 8-byte operands without masks; other values give the size of the
+ * largest masked operand.
+ */
 static void atomic_mode_follows_operations_and_sizes(struct kunit *test)
 {
 	const u32 plain = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
@@ -366,7 +369,7 @@ static void atomic_mode_follows_operations_and_sizes(struct kunit *test)
 		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_8, HW_ATOMIC_MODE_UP_TO_8B },
 		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_32 | HW_ATOMIC_SIZE_BYTES_8,
 		  HW_ATOMIC_MODE_UP_TO_32B },
-		/* Bits beyond those that mlx5_ifc.h defines count for nothing. */
+		/* Bits that mlx5_ifc.h does not define are ignored. */
 		{ 1, plain | masked, GENMASK(15, 9) | HW_ATOMIC_SIZE_BYTES_256,
 		  HW_ATOMIC_MODE_UP_TO_256B },
 	};
@@ -392,7 +395,7 @@ static void caps_all_zeros_or_ones_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
-/* Firmware that does not take over what SET_HCA_CAP says. */
+/* Firmware ignores values of SET_HCA_CAP. */
 static void caps_read_back_uses_what_device_has(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -404,7 +407,7 @@ static void caps_read_back_uses_what_device_has(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LOG_QPS - 1, caps->log_max_qp);
 }
 
-/* Commands of other pages have failed: the general page does not say so. */
+/* Commands for other pages have failed, which the general page does not show. */
 static void caps_read_back_enables_nothing(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device while the system is shutting down: nothing may start it again. */
+/* A device during system shutdown: nothing may restart it. */
 #include <linux/jiffies.h>
 #include <linux/pci.h>
 
@@ -11,7 +11,7 @@ struct fixture {
 	struct cxib_device device;
 };
 
-/* A function that was removed, so nothing reaches the PCI bus, which it does not have. */
+/* The function is marked as removed, so that the driver does not access its missing PCI bus. */
 static int device_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
@@ -60,7 +60,7 @@ static void restart_after_shut_down_returns_eshutdown(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&fixture->device.recovery));
 }
 
-/* The time in which the function could return is over. */
+/* The time has passed in which the function could return. */
 static void recover(struct fixture *fixture)
 {
 	fixture->device.bus.bus.state = CXIB_HW_GONE;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* devlink parameters: each has a range, and a member of the settings of its own. */
+/* devlink parameters: each has a range and its own member of the settings. */
 #include <net/devlink.h>
 
 #include "devlink_params.h"
 #include "kernel_kunit.h"
 
-/* Of each parameter, some of these are valid. */
+/* Candidate values; some of them are valid for each parameter. */
 static const char *const names[] = {
 	"core", "softirq", "workqueue", "unbound", "thread",
 };
@@ -95,7 +95,7 @@ static void param_store_changes_its_own_member_only(struct kunit *test)
 		KUNIT_ASSERT_PTR_EQ(test, param, cxib_param_find(param->devlink.id));
 		KUNIT_ASSERT_NOT_NULL(test, param->check);
 		KUNIT_EXPECT_EQ(test, is_string(param), !!param->find);
-		/* With a single valid value, nothing would be seen to change. */
+		/* A parameter with a single valid value could not change. */
 		KUNIT_EXPECT_GE_MSG(test, store_each(test, param), 2, "%s", param->devlink.name);
 	}
 	KUNIT_EXPECT_GT(test, i, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DEVX: which commands user space may issue, and what the driver changes in them. */
+/* DEVX: commands that user space may issue, and how the driver changes them. */
 #include <rdma/ib_mad.h>
 
 #include "hw/command_interface.h"
@@ -13,7 +13,7 @@
 #include "kernel_kunit.h"
 #include "user/devx_command.h"
 
-/* The type of general objects that reserve QPNs; mlx5_ifc.h has no name for it. */
+/* Type of general objects that reserve QPNs, for which mlx5_ifc.h has no name. */
 #define RESERVED_NUMBERS	0x2c
 
 #define QPN		0x321
@@ -22,21 +22,21 @@
 #define PSVN		0x123456
 #define OBJECT_ID	0xfedcba98
 
-/* Bit 31 of a Q_Key makes it a controlled one: IBA 10.2.5. */
+/* Bit 31 marks a controlled Q_Key: IBA 10.2.5. */
 #define FREE_QKEY	0x7fffffff
 
-/* Objects that a QP context refers to. */
+/* Objects to which a QP context refers. */
 #define UAR		7
 #define REFERRED_PDN	8
 #define SEND_CQN	9
 #define RECV_CQN	10
 #define SRQN		11
 
-/* In outputs of create commands, a PSV number is the fifth word, an object number the third. */
+/* Outputs of create commands: a PSV number is the fifth word, an object number the third. */
 #define PSV_WORD	4
 #define OBJECT_WORD	2
 
-/* The longest of the inputs below. */
+/* Union of all inputs below. */
 union input {
 	struct hw_general_obj_in_cmd_hdr general;
 	struct hw_create_mkey_in mkey;
@@ -87,7 +87,10 @@ static void devx_general_cmd_lists_queries(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, cxib_devx_is_general_cmd(command(test, others[i])));
 }
 
-/* The upper half of the second word of every command; the lower one is op_mod or the type. */
+/*
+ * These are the upper 16 bits of the second word of each command; the lower ones are op_mod or the
+ * type.
+ */
 static void devx_command_of_other_function_is_tunnelled(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_QUERY_HCA_CAP);
@@ -115,7 +118,7 @@ static void devx_reserved_qpns_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_num_qpns(in));
 }
 
-/* Also of a size that only the device would refuse. */
+/* The limit applies before the device checks the size. */
 static void devx_reserve_qpns_beyond_limit_returns_enospc(struct kunit *test)
 {
 	const u32 limit = 2 * BIT(LOG_RANGE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DEVX: which event reaches which queue, and what a queue holds. */
+/* DEVX: which queue receives an event, and what a queue contains. */
 #include <linux/completion.h>
 #include <linux/string.h>
 
@@ -19,8 +19,8 @@
  * @events: subscriptions
  * @targets: QPs NUMBER and OTHER_NUMBER
  * @with_data: queue with event data
- * @omitting: queue without
- * @record: the event that was taken last
+ * @omitting: queue without event data
+ * @record: last event taken from a queue
  */
 struct fixture {
 	struct cxib_devx_events events;

@@ -13,7 +13,7 @@
 #define CQN		0x123456
 #define QPN		0xabcdef
 
-/* 5 passes through the ring, and a part of one. */
+/* 5 passes through the ring and a part of another one. */
 #define MANY_EVENTS	(5 * BIT(LOG_SIZE) + 3)
 
 /* Consumer indices have 24 bits; this is the last pass before they wrap. */
@@ -23,7 +23,7 @@
 #define NUM_TYPES	256
 #define DATA_BYTES	28
 
-/* At least; enum hw_event_type has some thirty of all. */
+/* Minimum number of unknown types: enum hw_event_type has about thirty. */
 #define UNKNOWN_TYPES	200
 
 /**
@@ -244,7 +244,9 @@ static void eq_cons_index_wrap_continues(struct kunit *test)
 	const unsigned int events = 3 * BIT(LOG_SIZE);
 	unsigned int i;
 
-	/* Driver and device count modulo 2^24; the owner bit still alternates per pass. */
+	/*
+	 * Driver and device count modulo 2^24, and the owner bit still alternates with each pass.
+	 */
 	fixture->eq.cons_index = LAST_PASS;
 	fixture->hca->eqs[fixture->eq.eqn].producer = LAST_PASS;
 	fixture->hca->eqs[fixture->eq.eqn].cons_index = LAST_PASS;
@@ -297,7 +299,7 @@ static void eq_event_without_handler_is_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
-/* A faulty device must not make a handler that may sleep run in interrupt context. */
+/* A faulty device must not cause a handler that may sleep to run in interrupt context. */
 static void eq_event_outside_mask_calls_no_handler(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

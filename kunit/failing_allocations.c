@@ -4,10 +4,10 @@
 
 #include "failing_allocations.h"
 
-/* A walk without failures is rare: seen once. So many in a row are no chance. */
+/* Walks without a failure are rare, so this many in a row do not occur by chance. */
 #define WALKS_MAX 20
 
-/* Lets allocation @number of this thread from now on fail, counted from 1. */
+/* Makes allocation @number of this thread fail, counted from 1 from now on. */
 void fail_allocation(unsigned int number)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -15,28 +15,29 @@ void fail_allocation(unsigned int number)
 #endif
 }
 
-/* Lets all succeed again. Returns whether the one that was to fail has been reached. */
+/* Lets all allocations succeed again. Returns whether the failing one has been reached. */
 bool stop_failing_allocation(void)
 {
 	bool failed = false;
 
 #ifdef CONFIG_FAULT_INJECTION
-	/* should_fail() counts down. */
+	/* should_fail() counts this value down. */
 	failed = !READ_ONCE(current->fail_nth);
 	WRITE_ONCE(current->fail_nth, 0);
 #endif
 	return failed;
 }
 
-/* Lets the next allocation of the walk fail. */
+/* Makes the next allocation of the walk fail. */
 void fail_next_allocation(struct failing_walk *walk)
 {
 	fail_allocation(++walk->number);
 }
 
 /*
- * Lets all succeed again, after the operation has returned @err. Returns whether to repeat it:
- * until a whole walk has had @minimum failures, or %WALKS_MAX walks had fewer.
+ * Lets all allocations succeed again, after the operation has returned @err. Returns whether to
+ * repeat the operation: until one walk has had @minimum failures, or %WALKS_MAX walks have had
+ * fewer.
  */
 bool failing_walk_goes_on(struct failing_walk *walk, int err, unsigned int minimum)
 {
@@ -50,7 +51,7 @@ bool failing_walk_goes_on(struct failing_walk *walk, int err, unsigned int minim
 	return true;
 }
 
-/* By default failslab does not fail allocations that may sleep. */
+/* By default failslab skips allocations that may sleep. */
 void skip_unless_allocations_can_fail(struct kunit *test)
 {
 	void *memory;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocation failures of the running thread. A case repeats an operation, each time with its next
- * allocation failing, until the operation ends before the allocation that was to fail.
+ * Allocation failures of the running thread. A case repeats an operation and makes its next
+ * allocation fail each time, until the operation ends before that allocation.
  *
- * Pages of the slab allocator fail, too, without consequence: it goes on with smaller ones. They
- * are not allocated each time, so the same number can be another allocation each time, and a walk
- * can pass by all that the operation notices. Then it is another walk's turn.
+ * Page allocations of the slab allocator fail as well, without an effect: it then allocates smaller
+ * pages. They do not occur in each run, so a number may be another allocation each time, and a walk
+ * may miss all failures that the operation notices. The case then starts another walk.
  */
 #ifndef CXIB_KUNIT_FAILING_ALLOCATIONS_H
 #define CXIB_KUNIT_FAILING_ALLOCATIONS_H
@@ -17,10 +17,10 @@ void fail_allocation(unsigned int number);
 bool stop_failing_allocation(void);
 
 /**
- * struct failing_walk - a walk through the allocations of an operation; all zero at the start
- * @number: the allocation that fails this time, from 1 on
- * @refused: how often the operation has failed in this walk
- * @walks: walks that were ended
+ * struct failing_walk - a walk through the allocations of an operation; zeroed at the start
+ * @number: allocation that fails this time, counted from 1
+ * @refused: number of failures of the operation in this walk
+ * @walks: number of ended walks
  */
 struct failing_walk {
 	unsigned int number;

@@ -150,7 +150,7 @@ static u8 run_nop(struct fake_hca *hca, const struct execution *execution)
 	return HW_COMMAND_STATUS_OK;
 }
 
-/* Returns its input data as output. */
+/* Returns the input data as output. */
 static u8 run_access_register(struct fake_hca *hca, const struct execution *execution)
 {
 	size_t length = min(execution->in_length, execution->out_length);
@@ -161,7 +161,7 @@ static u8 run_access_register(struct fake_hca *hca, const struct execution *exec
 	return HW_COMMAND_STATUS_OK;
 }
 
-/* Below what the driver wants, so that SET_HCA_CAP is needed. */
+/* Sets current values below those that the driver wants, so that it must send SET_HCA_CAP. */
 void fake_hca_unconfigure(struct fake_hca *hca)
 {
 	hw_cmd_hca_cap_set_log_max_qp(hca->current_caps, 12);
@@ -431,7 +431,10 @@ static void corrupt_output(struct fake_hca *hca, struct execution *execution,
 		memset(execution->out, FAKE_GARBAGE, execution->out_length);
 		if (hca->chance) {
 			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
-			/* With an existing object number the driver would destroy that object. */
+			/*
+			 * The number must not exist: the driver would destroy an existing object
+			 * with it.
+			 */
 			((u8 *)execution->out)[11] |= 0x80;
 		}
 		hw_cmd_out_set_status(execution->out, 0);
@@ -493,8 +496,8 @@ static void announce(struct fake_hca *hca, unsigned int slot)
 }
 
 /*
- * Whether the driver may see success, so that the command must have its effect. An output without
- * mailboxes cannot have a wrong mailbox token.
+ * Returns whether the driver may see success, so that the command must take effect. An output
+ * without mailboxes cannot have a wrong mailbox token.
  */
 static bool may_succeed(const struct fake_hca *hca, enum fake_fault fault)
 {
@@ -576,7 +579,7 @@ void fake_hca_release(struct fake_hca *hca)
 			run_slot(hca, i);
 }
 
-/* Injects @fault into the command of number @at. */
+/* Injects @fault into command number @at. */
 void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at)
 {
 	hca->fault = fault;
@@ -585,7 +588,7 @@ void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at)
 	hca->always = false;
 }
 
-/* The device holds no resource of the driver, and the driver has broken no rule. */
+/* Checks that the device holds no resource of the driver and that the driver has broken no rule. */
 void fake_hca_expect_clean(struct fake_hca *hca)
 {
 	unsigned int i;
@@ -602,7 +605,7 @@ void fake_hca_expect_clean(struct fake_hca *hca)
 		KUNIT_EXPECT_FALSE(hca->test, hca->eqs[i].live);
 }
 
-/* The driver has issued @count commands, with these opcodes. */
+/* Checks that the driver has issued @count commands with these opcodes. */
 void fake_hca_expect_commands(struct fake_hca *hca, const u16 *opcodes, unsigned int count)
 {
 	unsigned int i;
@@ -692,8 +695,8 @@ static void allocate_parts(struct fake_hca *hca)
 }
 
 /*
- * For cases that bring a device up hundreds of times: each page costs as much time as a command.
- * Two pages per phase suffice to test more than one.
+ * For cases with hundreds of bring-ups: a page takes as long as a command. Two pages per phase are
+ * sufficient to test more than one.
  */
 void fake_hca_want_few_pages(struct fake_hca *hca)
 {
@@ -701,7 +704,7 @@ void fake_hca_want_few_pages(struct fake_hca *hca)
 	hca->init_pages = 2;
 }
 
-/* Returns a working device, which is freed with the case. */
+/* Returns a working device. KUnit frees it with the case. */
 struct fake_hca *fake_hca_create(struct kunit *test)
 {
 	struct fake_hca *hca = kunit_kzalloc(test, sizeof(*hca), GFP_KERNEL);
@@ -743,7 +746,7 @@ static void destroy_queue(void *data)
 	cxib_command_queue_destroy(data);
 }
 
-/* Gives the device a command queue, which is destroyed with the case. */
+/* Gives the device a command queue. KUnit destroys it with the case. */
 void fake_hca_start_queue(struct fake_hca *hca, struct cxib_command_queue *queue)
 {
 	struct kunit *test = hca->test;

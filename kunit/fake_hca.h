@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated HCA: registers, command queue, firmware pages, EQs and interrupts, as far as bring-up
- * needs them. Faults can be injected into its command completions.
+ * A simulated HCA with the registers, command queue, firmware pages, EQs and interrupts that
+ * bring-up needs. Cases can inject faults into its command completions.
  */
 #ifndef CXIB_KUNIT_FAKE_HCA_H
 #define CXIB_KUNIT_FAKE_HCA_H
@@ -33,7 +33,7 @@
 /* Syndrome of FAKE_FAULT_STATUS. */
 #define FAKE_STATUS_SYND	0x1234
 
-/* What all bytes of an output are after FAKE_FAULT_GARBAGE. */
+/* Value of all output bytes after FAKE_FAULT_GARBAGE. */
 #define FAKE_GARBAGE		0xa5
 
 /* Faults of a command completion. */
@@ -54,7 +54,7 @@ enum fake_fault {
 struct cxib_command_queue;
 struct fake_hca;
 
-/* Executes a command instead of the device. Returns its status. */
+/* Executes a command in place of the device. Returns its status. */
 typedef u8 (*fake_script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 			  u32 out_length);
 
@@ -66,15 +66,15 @@ struct fake_slot {
 
 /**
  * struct fake_eq - an EQ
- * @live: it exists
- * @ring: its memory
- * @log_size: log2 of its EQEs
- * @producer: EQEs written so far
- * @cons_index: the last consumer index that the driver wrote
+ * @live: the EQ exists
+ * @ring: memory of the EQ
+ * @log_size: log2 of the number of EQEs
+ * @producer: number of EQEs written
+ * @cons_index: last consumer index that the driver wrote
  * @armed: the next event fires the interrupt
  * @vector: interrupt vector
  * @events: bit n: the EQ receives events of type n
- * @uid: owner uid
+ * @uid: uid of the owner
  */
 struct fake_eq {
 	bool live;

@@ -103,7 +103,7 @@ static void init_qp(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.qps, FAKE_QPN, qp, GFP_KERNEL));
 }
 
-/* Freed with the case. */
+/* KUnit frees the QP with the case. */
 struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
 {
 	struct fake_queue_pair *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
@@ -116,7 +116,7 @@ struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
 	return fake;
 }
 
-/* Starts the command queue, whose commands @script executes. */
+/* Starts the command queue. @script executes its commands. */
 void fake_queue_pair_start(struct fake_queue_pair *fake, fake_script script, void *context)
 {
 	fake->hca->script = script;

@@ -19,7 +19,7 @@
 #define FAKE_SEND_LKEY		5
 #define FAKE_RECV_LKEY		6
 
-/* wr_id of the first WR of fake_post_sq(), of fake_post_recvs(). */
+/* wr_id of the first WR of fake_post_sq() and of fake_post_recvs(). */
 #define FAKE_SEND_ID		100
 #define FAKE_RECV_ID		200
 
@@ -32,7 +32,7 @@
 #define FAKE_MAX_SQ_WQE		1024
 #define FAKE_MAX_RQ_WQE		512
 
-/* SGEs of an RQ WQE, and log2 of its bytes. */
+/* SGEs of an RQ WQE, and log2 of its size in bytes. */
 #define FAKE_RQ_SGE		2
 #define FAKE_LOG_RQ_STRIDE	5
 #define FAKE_DOORBELL_WORDS	512

@@ -223,7 +223,7 @@ static void fake_set_dma(struct cxib_bus *bus, bool enabled)
 	to_hca(bus)->dma = enabled;
 }
 
-/* Posts a page request event; negative: firmware offers pages for return. */
+/* Posts a page request event. With a negative @count firmware offers to return pages. */
 void fake_hca_request_pages(struct fake_hca *hca, s32 count)
 {
 	struct hw_pages_req_event data = {};

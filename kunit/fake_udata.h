@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attribute bundles, with which the RDMA core destroys objects of user space. */
+/* Attribute bundles with which the RDMA core destroys user-space objects. */
 #ifndef CXIB_KUNIT_FAKE_UDATA_H
 #define CXIB_KUNIT_FAKE_UDATA_H
 
@@ -9,7 +9,7 @@
 #include "hw/commands_objects.h"
 #include "verbs/leftovers.h"
 
-/* A process destroys the object: its request has an attribute, the handle. */
+/* A process destroys the object: its request has one attribute, the handle. */
 static inline struct ib_udata *fake_request(struct uverbs_attr_bundle *attrs,
 					    struct ib_ucontext *context)
 {
@@ -18,7 +18,7 @@ static inline struct ib_udata *fake_request(struct uverbs_attr_bundle *attrs,
 	return &attrs->driver_udata;
 }
 
-/* The user context ends: uverbs_destroy_ufile_hw(). */
+/* A user context ends: uverbs_destroy_ufile_hw(). */
 static inline struct ib_udata *fake_cleanup(struct uverbs_attr_bundle *attrs,
 					    struct ib_ucontext *context)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * GSI: the send QP of each P_Key, and which one post_send selects.
+ * GSI: the send QP for each P_Key, and the selection of one by post_send.
  *
- * The RDMA device is allocated, but not registered. Its operations record what the driver does with
- * the send QPs by ib_create_qp(), ib_modify_qp() and ib_destroy_qp().
+ * The RDMA device is allocated, but not registered. Its operations record how the driver calls
+ * ib_create_qp(), ib_modify_qp() and ib_destroy_qp() for the send QPs.
  */
 #include <rdma/ib_mad.h>
 
@@ -27,7 +27,7 @@
 #define WAIT		(120 * HZ)
 #define SUBNET_PREFIX	0xfe80000000000000ULL
 
-/* A call of modify_qp of the device. */
+/* A call of the device's modify_qp. */
 struct modification {
 	struct ib_qp *qp;
 	struct ib_qp_attr attr;
@@ -35,10 +35,10 @@ struct modification {
 };
 
 /**
- * struct tx_qp - a send QP with memory, to which cases post
+ * struct tx_qp - a send QP with memory for posted WQEs
  * @qp: QP
  * @dbr: its doorbell record
- * @hca: for its memory
+ * @hca: device for its memory
  */
 struct tx_qp {
 	struct cxib_qp qp;
@@ -102,7 +102,7 @@ static int create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_u
 	struct fixture *fixture = fixture_of(ib->device);
 
 	fixture->init = *init;
-	/* ib_dispatch_event() queues events there. */
+	/* ib_dispatch_event() queues events on this workqueue. */
 	flush_workqueue(ib_wq);
 	fixture->is_early = completion_done(&fixture->dispatched);
 	if (++fixture->num_created == fixture->fail_creation)
@@ -141,7 +141,7 @@ static int query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-/* For the P_Key cache of the RDMA core, which stays empty. */
+/* The RDMA core calls it for its P_Key cache, which stays empty. */
 static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
 	attr->subnet_prefix = SUBNET_PREFIX;
@@ -157,7 +157,7 @@ static const struct ib_device_ops ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, cxib_qp, ib),
 };
 
-/* QUERY_QP is the only command. */
+/* The driver sends only QUERY_QP. */
 static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 		      u32 out_length)
 {
@@ -333,7 +333,7 @@ static int post(struct fixture *fixture, u16 pkey_index, u64 wr_id)
 	return err;
 }
 
-/* @count MADs were posted to @qp and announced. */
+/* Checks that @count MADs were posted to @qp and announced by the doorbell record. */
 static void expect_posted(struct kunit *test, const struct cxib_qp *qp, u32 count)
 {
 	const u32 blocks = count * FAKE_SEND_WQEBBS;
@@ -382,7 +382,7 @@ static void post_send_pkey_index_beyond_table_returns_einval(struct kunit *test)
 	expect_posted(test, &fixture->fake->qp, 0);
 }
 
-/* No P_Key is valid at the last index of the table. */
+/* The last index of the table has no valid P_Key. */
 static void post_send_pkey_without_tx_qp_returns_eagain(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -392,7 +392,7 @@ static void post_send_pkey_without_tx_qp_returns_eagain(struct kunit *test)
 	expect_posted(test, &fixture->fake->qp, 0);
 }
 
-/* Links three WRs with these P_Key indices, and posts them. */
+/* Links three WRs with these P_Key indices and posts them. */
 static int post_three(struct fixture *fixture, struct ib_ud_wr *wrs, const u16 *indices,
 		      const struct ib_send_wr **bad)
 {
@@ -408,7 +408,7 @@ static int post_three(struct fixture *fixture, struct ib_ud_wr *wrs, const u16 *
 	return cxib_post_send(&fixture->fake->qp.ib, &wrs[0].wr, bad);
 }
 
-/* The list is the ULP's: it is not modified. */
+/* The ULP owns the list, so the driver must not modify it. */
 static void post_send_list_is_split_by_pkey(struct kunit *test)
 {
 	static const u16 indices[] = { 0, 1, 0 };
@@ -473,7 +473,7 @@ static void post_send_full_tx_sq_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, post(fixture, 0, i));
 }
 
-/* The ULP does not know the send QPs. */
+/* The ULP does not know about the send QPs. */
 static void poll_cq_tx_cqe_reports_gsi_qp(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -514,7 +514,7 @@ static void gsi_create_wrong_port_returns_einval(struct kunit *test)
 	qp->port = PORT + 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_gsi_create(qp));
 	KUNIT_EXPECT_NULL(test, qp->gsi);
-	/* Of a QP without state there is nothing to undo. */
+	/* A QP without state needs no clean-up. */
 	cxib_gsi_stop(qp);
 	cxib_gsi_destroy(qp);
 	KUNIT_EXPECT_PTR_EQ(test, gsi_of(fixture), fixture->ibdev->ports[PORT - 1].gsi);
@@ -546,7 +546,7 @@ static void fill_pkeys(struct fixture *fixture)
 	memcpy(fixture->pkeys, pkeys, sizeof(pkeys));
 }
 
-/* Creates the send QPs of the indices 1 and LAST_INDEX. */
+/* Creates the send QPs for the indices 1 and LAST_INDEX. */
 static void create_tx_qps(struct kunit *test, struct fixture *fixture)
 {
 	fill_pkeys(fixture);
@@ -559,7 +559,7 @@ static void create_tx_qps(struct kunit *test, struct fixture *fixture)
 	fixture->num_modifications = 0;
 }
 
-/* P_Key 0 marks an unused index; the GSI QP itself has index 0. */
+/* P_Key 0 marks an unused index. The GSI QP itself has index 0. */
 static void gsi_modify_to_rts_creates_qp_of_each_pkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -575,7 +575,7 @@ static void gsi_modify_to_rts_creates_qp_of_each_pkey(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, qp->ib.recv_cq, fixture->init.recv_cq);
 	KUNIT_EXPECT_PTR_EQ(test, qp->ib.pd, gsi_of(fixture)->tx_qps[LAST_INDEX]->ib.pd);
 	KUNIT_EXPECT_PTR_EQ(test, &qp->ib, gsi_of(fixture)->tx_qps[LAST_INDEX]->wc_qp);
-	/* Once more: they exist. */
+	/* The second transition to RTS finds the QPs. */
 	modify_gsi_state(fixture, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, 2, fixture->num_created);
 }
@@ -602,7 +602,10 @@ static void gsi_modify_to_rts_keeps_signal_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_SIGNAL_ALL_WR, fixture->init.sq_sig_type);
 }
 
-/* Of both QPs, three transitions: to INIT, RTR, RTS. IBA 11.2.5.2 has the attributes of UD QPs. */
+/*
+ * Both QPs have three transitions: to INIT, RTR and RTS. IBA 11.2.5.2 lists the attributes of UD
+ * QPs.
+ */
 static void gsi_tx_qp_is_brought_up_for_its_pkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -668,7 +671,7 @@ static void gsi_tx_qp_with_failed_bring_up_is_destroyed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, fixture->live);
 		KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[1]);
 		KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
-		/* Of each of two QPs, up to the call that fails. */
+		/* Calls for each of two QPs, up to the failing one. */
 		calls += 2 * (state - IB_QPS_RESET);
 		KUNIT_EXPECT_EQ(test, calls, fixture->num_modifications);
 	}
@@ -724,7 +727,7 @@ static void gsi_modify_to_reset_destroys_tx_qps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, LAST_INDEX, WR_ID));
 }
 
-/* The GSI QP can still be posted to, but no P_Key event is deferred any more. */
+/* The GSI QP still accepts WRs, but P_Key events are no longer deferred. */
 static void gsi_stop_destroys_tx_qps(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -753,15 +756,15 @@ static void gsi_pkey_event_follows_new_tx_qp(struct kunit *test)
 	fixture->pkeys[2] = 0x8003;
 	fixture->pkeys[LAST_INDEX] = 0;
 	change_pkeys(test, fixture);
-	/* The QPs of create_tx_qps(), and the one of index 2. */
+	/* The QPs of create_tx_qps() and the one for index 2. */
 	KUNIT_EXPECT_EQ(test, 2 + 1, fixture->live_at_event);
 	KUNIT_EXPECT_FALSE(test, fixture->is_early);
 	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[2]);
-	/* The QP of a removed P_Key stays for the next one of its index. */
+	/* The QP of a removed P_Key stays for the next P_Key at this index. */
 	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
 }
 
-/* The event is dispatched, too, while the GSI QP cannot send. */
+/* The event is dispatched even if the GSI QP cannot send. */
 static void gsi_pkey_event_outside_rts_creates_no_tx_qp(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -790,7 +793,7 @@ static void expect_resumed(struct kunit *test, const struct fixture *fixture, u1
 	KUNIT_EXPECT_EQ(test, IB_QP_STATE | IB_QP_CUR_STATE, call->mask);
 }
 
-/* The GSI QP is modified only if it is in SQE, or if the ULP's error has no other cause. */
+/* The driver modifies the GSI QP only if it is in SQE or if the ULP's error has no other cause. */
 static void gsi_recover_sqe_resumes_tx_qp_in_sqe(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

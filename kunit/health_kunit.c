@@ -43,7 +43,7 @@ static int health_init(struct kunit *test)
 	return 0;
 }
 
-/* Firmware increments its health counter before the check. */
+/* Lets firmware increment its health counter, then runs the check. */
 static void advance_and_check(struct fixture *fixture)
 {
 	fixture->hca->registers[COUNTER]++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device with random completions and events: the driver trusts no value of the device. */
+/* A device with random completions and events. The driver must trust no value of the device. */
 #include <linux/slab.h>
 
 #include "fake_hca.h"
@@ -10,7 +10,7 @@
 #define SHORT_MS	20
 #define EVENTS		20
 
-/* Of the seeds, the least share with which a device comes up, and with which it does not. */
+/* Minimum share of the seeds for each outcome: the device comes up, or it does not. */
 #define SEEDS_OF_EACH	(SEEDS / 10)
 
 static struct cxib_hw *alloc_hw(struct kunit *test, struct fake_hca *hca)

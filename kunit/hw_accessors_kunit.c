@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Checks one field of each kind that the macros of hw/access.h define against a bit model: bit n of
- * a structure is bit 7 - n % 8 of byte n / 8. A second suite shows that wrong accessors are found.
- * The positions of all fields are compared with the kernel's by tools/testing/tables/conformance.
+ * a structure is bit 7 - n % 8 of byte n / 8. A second suite checks that wrong accessors are
+ * detected. tools/testing/tables/conformance compares the positions of all fields with the
+ * kernel's.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -19,12 +20,12 @@
 #define HW_FAULT_LENGTH		192
 
 /**
- * struct hw_number - a field that is a number, or an array of numbers
+ * struct hw_number - a field that is a number or an array of numbers
  * @name: field name
- * @offset: bits from the start of the structure, the highest bit of word 0 is 0
+ * @offset: bits from the start of the structure; bit 0 is the highest bit of word 0
  * @width: bits of one element
- * @count: elements
- * @access: sets element @index to *@value unless @value is NULL, and returns it
+ * @count: number of elements
+ * @access: sets element @index to *@value unless @value is NULL, and returns the element
  */
 struct hw_number {
 	const char *name;
@@ -69,15 +70,15 @@ struct hw_packer {
 /**
  * struct hw_layout_case - a structure
  * @name: structure name
- * @size: its bytes, without the list behind it
- * @numbers: its fields that are numbers
+ * @size: bytes of the structure without the list after it
+ * @numbers: fields that are numbers
  * @number_count: number of @numbers
- * @places: its fields whose accessors return an address
+ * @places: fields whose accessors return an address
  * @place_count: number of @places
- * @packers: functions that build dwords, in structures of the hot path
+ * @packers: functions that build dwords, for structures of the hot path
  * @packer_count: number of @packers
- * @fill: sets every number of the structure and clears the rest, or NULL; takes the values of those
- *	numbers that do not alias bits of others
+ * @fill: sets every number of the structure and clears the rest; takes the values of those
+ *	numbers that do not alias bits of others; NULL: none
  * @fill_count: number of these values
  * @fill_fields: their fields, as indices into @numbers
  */
@@ -95,7 +96,7 @@ struct hw_layout_case {
 	u8 fill_fields[HW_BITS_OF_WORD];
 };
 
-/* Wrappers of the accessors, all of one type. */
+/* Wrappers that give all accessors one type. */
 #define HW_ACCESS_NUMBER(layout, field)							\
 static u64 access_##layout##_##field(void *s, unsigned int index, const u64 *value)	\
 {											\
@@ -142,7 +143,7 @@ static const void *readable_##layout##_##field(const void *s, unsigned int index
 
 #define GUARD_BYTES	16
 
-/* Two images of one structure: written by the accessors, and by the model. */
+/* Two images of one structure, one written by the accessors and one by the model. */
 struct images {
 	u8 *actual;
 	u8 *expected;
@@ -192,7 +193,7 @@ static void fill_images(struct images *images, u8 background)
 	memset(images->expected, background, images->length);
 }
 
-/* Sets @value; when the result differs from the model, describes it in @fault. */
+/* Sets @value. If the result differs from the model, describes the difference in @fault. */
 static bool is_set_wrongly(const struct hw_number *number, unsigned int index, u64 value,
 			   u8 background, struct images *images, char *fault)
 {

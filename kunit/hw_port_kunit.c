@@ -11,7 +11,7 @@
 
 #define PORT		2
 
-/* gid_index and pkey_index of mlx5_ifc.h: the whole table. */
+/* gid_index and pkey_index of mlx5_ifc.h: value for the whole table. */
 #define ALL_ENTRIES	0xffff
 
 #define GIDS		8
@@ -158,7 +158,10 @@ static void query_vport_gid_table_takes_one_command(struct kunit *test)
 				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
 }
 
-/* Completes queries of one entry, as public drivers send them, and counts those of a table. */
+/*
+ * Completes queries for one entry, as public drivers send them, and counts queries for a whole
+ * table.
+ */
 struct single_entries {
 	unsigned int refused;
 	u8 status;
@@ -236,7 +239,7 @@ static void query_vport_gid_table_of_other_length_reads_one_by_one(struct kunit 
 	}
 }
 
-/* Two P_Keys share a dword, so each output has room for two. */
+/* Two P_Keys share a dword, so each output has room for two P_Keys. */
 static void query_vport_pkey_reads_one_by_one(struct kunit *test)
 {
 	struct single_entries entries = {};
@@ -253,7 +256,7 @@ static void query_vport_pkey_reads_one_by_one(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
 }
 
-/* The first entry that is refused ends the query of a table. */
+/* The first refused entry ends the query of a table. */
 static void query_vport_tables_refused_entry_returns_error(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -265,7 +268,7 @@ static void query_vport_tables_refused_entry_returns_error(struct kunit *test)
 			cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
-	/* The table of GIDs, one of them, one P_Key. */
+	/* Commands: the GID table, one GID, one P_Key. */
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 3);
 }
 

@@ -19,7 +19,7 @@
 #define OTHER_LIMIT	17
 #define LOG_TAGS	4
 
-/* WQEs of 64 bytes, and as many as fill two pages of 4 KiB. */
+/* WQEs of 64 bytes, in a ring of two pages of 4 KiB. */
 #define LOG_SIZE	7
 #define LOG_STRIDE	6
 #define BUFFER_BYTES	BIT(LOG_SIZE + LOG_STRIDE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Evaluation of the init segment, which is read from memory of the test. */
+/* Evaluation of the init segment. The cases provide its memory. */
 #include <linux/string.h>
 
 #include "hw/init_segment.h"
@@ -12,7 +12,7 @@
 #define WAITS			17
 #define GONE_AFTER		3
 
-/* Of the word of the flag initializing, all other bits: mlx5_ifc.h, initial_seg. */
+/* All bits except "initializing" in its word: mlx5_ifc.h, initial_seg. */
 #define OTHER_BITS		(~HW_INITIAL_SEG_MASK_INITIALIZING)
 
 /**
@@ -135,8 +135,8 @@ static void init_segment_ready_at_limit_returns_0(struct kunit *test)
 }
 
 /*
- * The word is that at 0x1fc in mlx5_ifc.h: initializing is bit 31, nic_interface_supported bits 26
- * to 24. A device has two minutes to boot.
+ * The word is at 0x1fc in mlx5_ifc.h: initializing is bit 31, nic_interface_supported is bits 26 to
+ * 24. The driver waits two minutes for the device to boot.
  */
 static void init_segment_never_ready_returns_etimedout(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an older kernel's KUnit lacks of kernel_kunit.h. */
+/* Functions of kernel_kunit.h that an older kernel's KUnit lacks. */
 #include <linux/device.h>
 #include <linux/glob.h>
 #include <linux/kthread.h>
@@ -24,7 +24,7 @@ static void run_action(struct kunit_resource *resource)
 	kfree(action);
 }
 
-/* Runs @function with @data after the case, at once if that cannot be arranged. */
+/* Runs @function with @data after the case, or at once if registration fails. */
 int kunit_add_action_or_reset(struct kunit *test, void (*function)(void *data), void *data)
 {
 	struct action *action = kzalloc(sizeof(*action), GFP_KERNEL);
@@ -47,7 +47,7 @@ static void unregister_device(void *device)
 	root_device_unregister(device);
 }
 
-/* Returns a device that is on no bus and has no driver, or an error pointer. */
+/* Returns a device without bus and driver, or an error pointer. */
 struct device *kunit_device_register(struct kunit *test, const char *name)
 {
 	struct device *device = root_device_register(name);
@@ -66,10 +66,13 @@ struct mapping {
 	size_t length;
 };
 
-/* A module cannot create an address space there: that of the process which loads it is used. */
+/*
+ * A module cannot create an address space, so the case uses that of the process that loads the
+ * module.
+ */
 static struct mm_struct *loader_mm;
 
-/* The loader itself cleans up after a case that was aborted; the thread left @loader_mm then. */
+/* The loading process cleans up after an aborted case, whose thread has already left @loader_mm. */
 static void detach_mm(void *unused)
 {
 	if (!(current->flags & PF_KTHREAD))
@@ -82,7 +85,7 @@ static int attach_mm(struct kunit *test)
 {
 	if (current->mm)
 		return 0;
-	/* A thread that ends with an address space puts a user of it. */
+	/* A thread that exits with an address space drops a user of it. */
 	mmget(loader_mm);
 	kthread_use_mm(loader_mm);
 	return kunit_add_action_or_reset(test, detach_mm, NULL);
@@ -95,7 +98,7 @@ static void unmap(void *data)
 	vm_munmap(mapping->address, mapping->length);
 }
 
-/* Returns an address of the thread of the case, an error as an address, or 0. */
+/* Returns an address in the address space of the case's thread, an error as an address, or 0. */
 unsigned long kunit_vm_mmap(struct kunit *test, struct file *file, unsigned long addr,
 			    unsigned long len, unsigned long prot, unsigned long flag,
 			    unsigned long offset)
@@ -120,13 +123,13 @@ MODULE_PARM_DESC(filter_glob, "Run only suites whose name matches, or SUITE.CASE
 
 static LIST_HEAD(suites);
 
-/* Called by a constructor of each suite's file. */
+/* Called by a constructor in the file of each suite. */
 void kernel_kunit_add(struct kernel_kunit_suite *entry)
 {
 	list_add_tail(&entry->node, &suites);
 }
 
-/* Leaves the cases of @suite that match @glob; returns whether there are any. */
+/* Keeps the cases of @suite that match @glob; returns whether there are any. */
 static bool filter_cases(struct kunit_suite *suite, const char *glob)
 {
 	struct kunit_case *kept = suite->test_cases, *each;
@@ -139,7 +142,7 @@ static bool filter_cases(struct kunit_suite *suite, const char *glob)
 	return suite->test_cases->run_case;
 }
 
-/* Leaves the suites that @filter_glob names; returns their number. */
+/* Keeps the suites that @filter_glob names; returns their number. */
 static unsigned int filter_suites(void)
 {
 	char *case_glob = filter_glob, *suite_glob = strsep(&case_glob, ".");
@@ -160,7 +163,7 @@ static void run_suites(void)
 {
 	struct kernel_kunit_suite *entry;
 
-	/* KUnit itself prints the version and the number only for suites that are built in. */
+	/* KUnit prints version and number only for built-in suites. */
 	pr_info("KTAP version 1\n");
 	pr_info("1..%u\n", filter_suites());
 	list_for_each_entry(entry, &suites, node)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * KUnit, by the names of the newest kernel. Suites include this header in place of <kunit/test.h>;
- * scripts/kernel_symbols says which kernel has what, kernel_kunit.c has what an older one lacks.
+ * KUnit with the names of the newest kernel. Suites include this header instead of <kunit/test.h>.
+ * scripts/kernel_symbols lists what each kernel has; kernel_kunit.c provides what an older kernel
+ * lacks.
  */
 #ifndef CXIB_KUNIT_KERNEL_KUNIT_H
 #define CXIB_KUNIT_KERNEL_KUNIT_H
@@ -39,8 +40,8 @@ unsigned long kunit_vm_mmap(struct kunit *test, struct file *file, unsigned long
 #ifdef CXIB_LACKS_KUNIT_MODULE_FILTER
 /**
  * struct kernel_kunit_suite - a suite of the module
- * @node: in the list of those to run
- * @suite: pointer to it, as KUnit takes it
+ * @node: entry in the list of suites to run
+ * @suite: pointer to the suite, in the form that KUnit expects
  */
 struct kernel_kunit_suite {
 	struct list_head node;
@@ -50,8 +51,8 @@ struct kernel_kunit_suite {
 void kernel_kunit_add(struct kernel_kunit_suite *entry);
 
 /*
- * Such a kernel runs the suites in section .kunit_test_suites before the module has its parameters,
- * and all of them. So the suites are not put there, and the module runs them when it is loaded.
+ * Such a kernel runs all suites in section .kunit_test_suites before it sets module parameters. So
+ * the suites are not in this section, and the module runs them when it is loaded.
  */
 #undef kunit_test_suite
 #define kunit_test_suite(name)									\

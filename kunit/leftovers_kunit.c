@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Objects of user space that firmware refuses to destroy: who gets the error, what is kept. */
+/*
+ * User-space objects that firmware refuses to destroy: which caller gets the error, and which
+ * memory is kept.
+ */
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
 #include "hw/commands_events.h"
@@ -15,7 +18,10 @@
 #define NUMBER		0xabcdef
 #define XRCDN		0x345
 
-/* Leftovers of closed contexts that the end of another context tries: leftovers.c. */
+/*
+ * Number of orphaned objects of closed contexts that the end of another context tries to destroy:
+ * leftovers.c.
+ */
 #define RETRIES		16
 
 /**
@@ -144,7 +150,7 @@ static int finish(struct fixture *fixture, struct ib_udata *udata, struct cxib_p
 	return cxib_finish_user_destroy(ibdev_of(fixture), udata, &destroy, pinned, err);
 }
 
-/* Objects that the process has created by DEVX may refer to this one. */
+/* DEVX objects of the process may refer to this object. */
 static void destroy_refused_for_process_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -159,7 +165,7 @@ static void destroy_refused_for_process_returns_error(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* A write() has no attributes, but a command structure. */
+/* A write() has a command structure instead of attributes. */
 static void destroy_refused_for_write_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -173,7 +179,7 @@ static void destroy_refused_for_write_returns_error(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* A process can have a command refused at will, so this must not end in a fatal error. */
+/* A process can make firmware refuse a command, so a refusal must not be a fatal error. */
 static void destroy_refused_while_creation_is_open_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -189,7 +195,7 @@ static void destroy_refused_while_creation_is_open_returns_error(struct kunit *t
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* From the RDMA core's view the object is gone; its memory is not. */
+/* The object is gone for the RDMA core, but its memory is kept. */
 static void destroy_refused_at_end_of_context_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -225,7 +231,7 @@ static void discard(struct fixture *fixture, struct ib_ucontext *context,
 	cxib_discard_object(ibdev_of(fixture), context, &destroy, pinned, err);
 }
 
-/* The process that has asked for the object gets the error of its creation, no other. */
+/* The process that requested the object gets the error of the creation. */
 static void discard_refused_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -262,7 +268,7 @@ static void discard_refused_for_kernel_switches_dma_off(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* The caller frees the memory itself, which DMA cannot reach any more. */
+/* The caller frees the memory, which DMA can no longer access. */
 static void destroy_on_fatal_device_leaves_memory_to_caller(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -277,7 +283,7 @@ static void destroy_on_fatal_device_leaves_memory_to_caller(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* The device may have executed the command, and the number may be that of another object. */
+/* The device may have executed the command, and another object may have the number now. */
 static void expect_never_repeated(struct kunit *test, int err)
 {
 	struct fixture *fixture = test->priv;
@@ -305,7 +311,7 @@ static void destroy_with_bad_output_is_never_repeated(struct kunit *test)
 	expect_never_repeated(test, -EBADMSG);
 }
 
-/* Objects are kept in the order in which the RDMA core destroys them: a QP before its CQ. */
+/* Objects are kept in the order in which the RDMA core destroys them, a QP before its CQ. */
 static void close_destroys_in_order(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -327,7 +333,7 @@ static void close_destroys_in_order(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* The CQ was kept before the QP that refers to it. */
+/* The CQ was kept earlier than the QP that refers to it. */
 static void close_tries_parent_after_child(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -341,7 +347,10 @@ static void close_tries_parent_after_child(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* Of the same context: the CQ of another one is destroyed. An mkey does not refer to a CQ. */
+/*
+ * Only children of the same context count: the CQ of another context is destroyed. An mkey does not
+ * refer to a CQ.
+ */
 static void parent_of_refused_child_is_not_tried(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -371,7 +380,7 @@ static int check(struct fixture *fixture, struct ib_ucontext *context, u16 opcod
 	return cxib_leftovers_check(ibdev_of(fixture), context, &destroy);
 }
 
-/* InfiniBand specification, chapter 10: what a QP, an SRQ, a CQ and an MR refer to. */
+/* IBA chapter 10 lists the objects to which a QP, an SRQ, a CQ and an MR refer. */
 static void check_finds_what_leftovers_may_refer_to(struct kunit *test)
 {
 	static const struct {
@@ -427,7 +436,7 @@ static void check_finds_what_leftovers_may_refer_to(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* An object can refer to one that was created later, after a DEVX modify command. */
+/* After a DEVX modify command an object can refer to one that was created later. */
 static void close_repeats_while_one_is_destroyed(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -445,7 +454,7 @@ static void close_repeats_while_one_is_destroyed(struct kunit *test)
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* The memory of a closed context is released when another context ends, or at the end. */
+/* The memory of a closed context is released at the end of another context or of the device. */
 static void close_refused_keeps_memory_until_destroyed(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -468,7 +477,7 @@ static void close_refused_keeps_memory_until_destroyed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 }
 
-/* Each end of a context tries a few, and all have their turn. */
+/* Each end of a context tries a few objects, so that all are tried in turn. */
 static void close_tries_few_of_closed_contexts(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -490,7 +499,7 @@ static void close_tries_few_of_closed_contexts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * RETRIES, fixture->released);
 }
 
-/* A device that does not complete one command is not asked for all others. */
+/* After one command has timed out, the driver does not send the others. */
 static void close_command_timeout_skips_rest(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -535,7 +544,10 @@ static void end_refused_releases_memory_after_dma_off(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&ibdev_of(fixture)->leftovers.list));
 }
 
-/* The CQ, of another context as far as the device knows, is refused; then the QP and the CQ. */
+/*
+ * The device refuses the CQ, which for the device is in another context; then the QP and the CQ
+ * succeed.
+ */
 static void end_destroyed_leaves_device_up(struct kunit *test)
 {
 	static const u16 expected[] = { HW_CMD_DESTROY_CQ, HW_CMD_DESTROY_QP, HW_CMD_DESTROY_CQ };
@@ -554,7 +566,7 @@ static void end_destroyed_leaves_device_up(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 }
 
-/* A QP is reset before it is destroyed, and only once. */
+/* The driver resets a QP once before it destroys the QP. */
 static void command_before_destroy_is_repeated_until_it_succeeds(struct kunit *test)
 {
 	struct cxib_destroy destroy = cxib_destroy_object(HW_CMD_DESTROY_QP, UID, NUMBER);
@@ -582,7 +594,10 @@ static void command_before_destroy_is_repeated_until_it_succeeds(struct kunit *t
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 
-/* What the command of hw/ sends for a kind, and what is sent for a leftover of it. */
+/*
+ * Compares the command of hw/ for a kind with the command that is sent for an orphaned object of
+ * this kind.
+ */
 static void expect_same(struct kunit *test, const void *in, struct cxib_destroy destroy)
 {
 	KUNIT_EXPECT_EQ(test, sizeof(struct hw_general_obj_in_cmd_hdr), destroy.in_length);
@@ -624,7 +639,7 @@ static void destroy_object_is_command_of_each_kind(struct kunit *test)
 	expect_same(test, &uctx, cxib_destroy_object(HW_CMD_DESTROY_UCTX, 0, UID));
 }
 
-/* The domain may be of another process than the one that has closed the QP last. */
+/* The XRC domain may belong to another process than the last one that closed the QP. */
 static void xrcd_of_left_xrc_tgt_qp_is_not_deallocated(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -99,8 +99,8 @@ static void alloc_uar_outside_bar_returns_ebadmsg(struct kunit *test)
 }
 
 /*
- * On a BAR of 256 KiB, the first 0x400c bytes of which are the init segment (mlx5_ifc.h). With a
- * distance of 4 KiB the device gives out the first UAR page of a host page.
+ * For a BAR of 256 KiB, whose first 0x400c bytes are the init segment (mlx5_ifc.h). With a distance
+ * of 4 KiB the device allocates the first UAR page of a host page.
  */
 static const struct {
 	unsigned int log_distance;
@@ -165,7 +165,7 @@ static void create_mkey_without_pages_uses_pa_mode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_a(context));
 }
 
-/* The page list fills whole octowords of 16 bytes, two pages each; it has three pages. */
+/* The three pages of the list fill two octowords of 16 bytes, each of which holds two pages. */
 static void create_mkey_pages_fill_mtts(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -208,7 +208,7 @@ static void alloc_xrcd_returns_xrcdn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, XRCDN, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
 }
 
-/* UMR WQEs fill the list, so the command carries none. */
+/* UMR WQEs fill the list, so the command has none. */
 static void create_mkey_empty_list_sets_free(struct kunit *test)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DMA MRs, MEMIC, fast registration, and a page of user memory. What CREATE_MKEY is sent, the
- * translation lists that REG_MR WQEs name, and what is left after a refused command.
+ * DMA MRs, MEMIC, fast registration, and a page of user memory: the input of CREATE_MKEY, the
+ * translation lists of REG_MR WQEs, and what remains after a refused command.
  */
 #include <linux/log2.h>
 #include <linux/mman.h>
@@ -31,7 +31,7 @@
 /* QPN of an mkey that any QP of the PD may use: mkc.qpn in mlx5_ifc.h. */
 #define ANY_QPN		0xffffff
 
-/* The device reads lists in units of 64 bytes; an octoword has 16. */
+/* The device reads lists in units of 64 bytes. An octoword has 16 bytes. */
 #define LIST_UNIT	64
 #define OCTOWORD	16
 #define MIN_OCTOWORDS	(LIST_UNIT / OCTOWORD)
@@ -69,7 +69,10 @@ struct fixture {
 	struct scatterlist sg[SGES];
 };
 
-/* Statuses other than NO_RESOURCES, whose -ENOMEM could be one of the driver's allocations. */
+/*
+ * Returns a status other than NO_RESOURCES, whose -ENOMEM could come from the driver's own
+ * allocations.
+ */
 static u8 refusal(u16 opcode)
 {
 	return opcode == HW_CMD_DESTROY_MKEY ? HW_COMMAND_STATUS_RESOURCE_BUSY :
@@ -113,7 +116,7 @@ static int mr_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
 	fake_queue_pair_start(fake, run_command, fixture);
-	/* No test here has a UMR QP. */
+	/* The cases have no UMR QP. */
 	fake->hw.caps.umr_modify_entity_size_disabled = 1;
 	fixture->pd.ib.device = &fake->ibdev.ib;
 	fixture->pd.ib.local_dma_lkey = PD_LKEY;
@@ -124,7 +127,7 @@ static int mr_init(struct kunit *test)
 	return 0;
 }
 
-/* As the RDMA core does after the driver has returned the MR. */
+/* Does what the RDMA core does after the driver has returned the MR. */
 static struct ib_mr *own(struct kunit *test, struct ib_mr *ib, enum ib_mr_type type)
 {
 	struct fixture *fixture = test->priv;
@@ -165,7 +168,10 @@ static void expect_ordering(struct kunit *test, u32 write, u32 read)
 	KUNIT_EXPECT_EQ(test, read, hw_mkc_get_relaxed_ordering_read(context));
 }
 
-/* mlx5_ib_get_dma_mr(), mlx5_set_umr_free_mkey() in mlx5_ib/mr.c: kernel ULPs do not ask for it. */
+/*
+ * mlx5_ib_get_dma_mr() and mlx5_set_umr_free_mkey() in mlx5_ib/mr.c: kernel ULPs do not request
+ * relaxed ordering.
+ */
 static void mkeys_of_kernel_have_relaxed_ordering_by_capability(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -183,7 +189,10 @@ static void mkeys_of_kernel_have_relaxed_ordering_by_capability(struct kunit *te
 		}
 }
 
-/* Bits of @context as IB_ACCESS_…; local read is IB_ACCESS_ON_DEMAND here, which no mkey has. */
+/*
+ * Returns the rights of @context as IB_ACCESS_…; IB_ACCESS_ON_DEMAND, which no mkey has, means
+ * local read.
+ */
 static int rights_of(const struct hw_mkc *context)
 {
 	return (hw_mkc_get_lr(context) ? IB_ACCESS_ON_DEMAND : 0) |
@@ -193,7 +202,7 @@ static int rights_of(const struct hw_mkc *context)
 	       (hw_mkc_get_a(context) ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* Register Memory Region (InfiniBand specification, 11.2.8) always allows local read. */
+/* IBA 11.2.8, Register Memory Region: local read is always allowed. */
 static void get_dma_mr_access_sets_rights(struct kunit *test)
 {
 	static const int accesses[] = {
@@ -214,7 +223,7 @@ static void get_dma_mr_access_sets_rights(struct kunit *test)
 	}
 }
 
-/* All of memory: mkc.length64 and access_mode PA in mlx5_ifc.h. */
+/* All memory: mkc.length64 and access mode PA in mlx5_ifc.h. */
 static void get_dma_mr_mkey_covers_all_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -284,7 +293,7 @@ static void mkey_read_ordering_by_pci_needs_device_control(struct kunit *test)
 		}
 }
 
-/* After as many mkeys of an index a stale one is valid again, not before. */
+/* A stale mkey becomes valid again only after all variants of its index were in use. */
 static void mkey_variants_differ_until_all_are_used(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -339,7 +348,7 @@ static void get_dma_mr_refused_returns_error(struct kunit *test)
 	dereg_mr(test, get_dma_mr(test, 0));
 }
 
-/* Access mode MEMIC: start_addr is an offset in BAR 0, and WQEs address the MR from 0 on. */
+/* With access mode MEMIC, start_addr is an offset in BAR 0, and WQEs address the MR from 0. */
 static void reg_memic_mr_passes_offset_and_length(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -362,7 +371,7 @@ static void reg_memic_mr_passes_offset_and_length(struct kunit *test)
 			PTR_ERR_OR_ZERO(cxib_reg_memic_mr(&fixture->pd.ib, 0, MEMIC_LENGTH, 0)));
 }
 
-/* The type INTEGRITY has its own operation; user space has the others. */
+/* Type INTEGRITY has a separate operation; the other types are for user space. */
 static void alloc_mr_other_type_returns_eopnotsupp(struct kunit *test)
 {
 	static const enum ib_mr_type types[] = {
@@ -436,7 +445,7 @@ static void alloc_mr_creates_free_mkey_of_max(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, IB_ACCESS_ON_DEMAND, rights_of(context));
 		KUNIT_EXPECT_EQ(test, limits[i].max, mr->max_descs);
 		KUNIT_EXPECT_EQ(test, 0, mr->ndescs);
-		/* The device reads whole octowords, all of them in one mapping. */
+		/* The device reads whole octowords, which must all be in one DMA mapping. */
 		KUNIT_EXPECT_GE(test, mr->list_size, limits[i].octowords * OCTOWORD);
 		KUNIT_EXPECT_EQ(test, 0, mr->desc_map % LIST_UNIT);
 		dereg_mr(test, ib);
@@ -444,7 +453,7 @@ static void alloc_mr_creates_free_mkey_of_max(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
 }
 
-/* KLMs name an mkey of the PD with local write, because resd_lkey is for WQEs only. */
+/* resd_lkey is valid in WQEs only, so KLMs name an mkey of the PD with local write access. */
 static void alloc_mr_sg_gaps_creates_dma_mkey_once(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -478,7 +487,7 @@ static void alloc_mr_sg_gaps_without_resd_lkey_uses_pd_lkey(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* The first command is for the DMA mkey of the PD, the second one for the MR. */
+/* The first command creates the DMA mkey of the PD, the second one the MR's. */
 static void alloc_mr_refused_returns_error(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -503,7 +512,7 @@ static void alloc_mr_refused_returns_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fixture->creates);
 }
 
-/* The fake device runs in other threads, whose allocations do not fail. */
+/* Allocations of the fake device do not fail, because it runs in other threads. */
 static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -524,7 +533,7 @@ static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
 			dereg_mr(test, own(test, ib, IB_MR_TYPE_SG_GAPS));
 		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
 	} while (more);
-	/* At least the MR and its list. */
+	/* The minimum is the MR and its list. */
 	KUNIT_EXPECT_GE(test, walk.refused, 2);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
 }
@@ -542,7 +551,7 @@ static int map(struct kunit *test, struct ib_mr *ib, int count, unsigned int *of
 	return cxib_map_mr_sg(ib, fixture->sg, count, offset);
 }
 
-/* The page of an MTT; its low bits must be mtt.rd_en and mtt.wr_en. */
+/* Checks the page of an MTT, whose low bits must be mtt.rd_en and mtt.wr_en. */
 static void expect_mtt(struct kunit *test, struct ib_mr *ib, unsigned int index, u64 address)
 {
 	const struct hw_mtt *mtt = (const struct hw_mtt *)to_mr(ib)->descs + index;
@@ -568,7 +577,7 @@ static void map_mr_sg_pages_fill_mtts(struct kunit *test)
 	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 16);
 	struct cxib_mr *mr = to_mr(ib);
 
-	/* One SGE of 8 pages beyond 4 GiB, and half a page: 9 MTTs are two units of 64 bytes. */
+	/* One SGE of 8 pages beyond 4 GiB, and half a page: 9 MTTs fill two units of 64 bytes. */
 	set_sg(fixture, 0, HIGH, 8 * SZ_4K);
 	set_sg(fixture, 1, 0x20000, SZ_2K);
 	KUNIT_ASSERT_EQ(test, 2, map(test, ib, 2, NULL));
@@ -598,7 +607,7 @@ static void map_mr_sg_page_size_sets_log_page_size(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* The iova keeps the offset within the page; the MTT is that of the whole page. */
+/* The iova keeps the offset in the page; the MTT has the address of the page. */
 static void map_mr_sg_pages_offset_moves_iova(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -613,7 +622,7 @@ static void map_mr_sg_pages_offset_moves_iova(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * SZ_4K - start, ib->length);
 	KUNIT_EXPECT_EQ(test, 1, to_mr(ib)->ndescs);
 	expect_mtt(test, ib, 0, 0x11000);
-	/* The RDMA core refuses an offset behind the first SGE. */
+	/* The RDMA core refuses an offset after the first SGE. */
 	offset = 2 * SZ_4K + 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, 1, &offset));
 	KUNIT_EXPECT_EQ(test, 0, to_mr(ib)->ndescs);
@@ -621,7 +630,10 @@ static void map_mr_sg_pages_offset_moves_iova(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* MTTs have one page size, so only the first SGE may begin and the last one end within a page. */
+/*
+ * All MTTs have one page size, so only the first SGE may start, and only the last SGE may end,
+ * inside a page.
+ */
 static void map_mr_sg_pages_stop_at_gap(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -630,7 +642,7 @@ static void map_mr_sg_pages_stop_at_gap(struct kunit *test)
 	set_sg(fixture, 0, 0x10800, SZ_2K);
 	set_sg(fixture, 1, 0x20000, SZ_2K);
 	set_sg(fixture, 2, 0x30000, SZ_4K);
-	/* The two halves of a page. */
+	/* The SGEs are the two halves of a page. */
 	KUNIT_EXPECT_EQ(test, 2, map(test, ib, 3, NULL));
 	KUNIT_EXPECT_EQ(test, 2, to_mr(ib)->ndescs);
 	KUNIT_EXPECT_EQ(test, 2 * SZ_2K, ib->length);
@@ -638,7 +650,7 @@ static void map_mr_sg_pages_stop_at_gap(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* ib_sg_to_pages() does not count the last page that fits if the next one of the SGE does not. */
+/* ib_sg_to_pages() omits the last fitting page if the next page of the SGE does not fit. */
 static void map_mr_sg_pages_stop_at_max(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -691,7 +703,7 @@ static void map_mr_sg_gaps_fill_klms(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* The MR begins at the offset in the first SGE. */
+/* The MR starts at the offset in the first SGE. */
 static void map_mr_sg_gaps_offset_shortens_first_klm(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -739,13 +751,13 @@ static void map_mr_sg_without_sges_returns_einval(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 1, map(test, ib, 1, NULL));
 		KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, 0, NULL));
 		KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, -1, NULL));
-		/* The list is as before. */
+		/* The list is unchanged. */
 		KUNIT_EXPECT_EQ(test, 1, to_mr(ib)->ndescs);
 		dereg_mr(test, ib);
 	}
 }
 
-/* The device reads units of 64 bytes: what is behind a shorter list must not be the old one. */
+/* The device reads units of 64 bytes, so the rest of a unit must not contain the old list. */
 static void map_mr_sg_again_clears_old_list(struct kunit *test)
 {
 	static const enum ib_mr_type types[] = { IB_MR_TYPE_MEM_REG, IB_MR_TYPE_SG_GAPS };
@@ -767,7 +779,7 @@ static void map_mr_sg_again_clears_old_list(struct kunit *test)
 	}
 }
 
-/* RESOURCE_BUSY is -EBUSY: an MW is bound to the MR. */
+/* RESOURCE_BUSY is -EBUSY: a memory window is bound to the MR. */
 static void dereg_mr_refused_for_user_keeps_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -807,7 +819,7 @@ static void dereg_mr_refused_at_end_of_context_is_left(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
-/* ib_dereg_mr() of a ULP cannot fail: the list is freed once DMA is off. */
+/* ib_dereg_mr() of a ULP cannot fail, so the driver frees the list once DMA is off. */
 static void dereg_mr_refused_for_kernel_switches_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -820,7 +832,10 @@ static void dereg_mr_refused_for_kernel_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
 }
 
-/* Rights that no mkey has, and MWs of an ODP MR: refused before memory is pinned. */
+/*
+ * The driver refuses, before it pins memory, access rights that no mkey has, and memory windows on
+ * an ODP MR.
+ */
 static void reg_user_mr_unsupported_access_returns_eopnotsupp(struct kunit *test)
 {
 	static const int bad[] = {
@@ -855,7 +870,7 @@ static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
 	dereg_mr(test, ib);
 }
 
-/* A page of an address space of the thread. */
+/* Maps a page in the address space of the thread. */
 static unsigned long map_page(struct kunit *test)
 {
 	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
@@ -880,7 +895,10 @@ static struct ib_mr *reg_user_page(struct kunit *test)
 		   IB_MR_TYPE_USER);
 }
 
-/* Without capabilities for it, UMR cannot change relaxed ordering, so the MR needs another mkey. */
+/*
+ * Without the UMR capabilities the driver cannot change relaxed ordering, so the MR needs another
+ * mkey.
+ */
 static struct ib_mr *rereg_access(struct kunit *test, struct ib_mr *ib)
 {
 	struct fixture *fixture = test->priv;
@@ -911,8 +929,9 @@ static void user_mr_has_relaxed_ordering_if_asked_and_able(struct kunit *test)
 }
 
 /*
- * The RDMA core destroys the old MR itself: rdma_assign_uobject(). After an error it would keep it
- * locked until it warns at the end of the context. Its page stays pinned until its mkey is gone.
+ * The RDMA core destroys the old MR itself: rdma_assign_uobject(). If the driver returned an error,
+ * the MR would stay locked until the end of the context, with a warning. The page stays pinned
+ * until the mkey is destroyed.
  */
 static void expect_old_mr_is_left(struct kunit *test, struct ib_mr *old, struct ib_mr *new)
 {
@@ -956,7 +975,7 @@ static void rereg_user_mr_other_page_refused_destroy_keeps_page(struct kunit *te
 	expect_old_mr_is_left(test, old, new);
 }
 
-/* Pages pinned for reading are pinned once more for writing. */
+/* The driver pins pages again for writing if they were pinned for reading. */
 static void rereg_user_mr_writable_refused_destroy_keeps_page(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -988,7 +1007,7 @@ static void rereg_user_mr_leftover_keeps_page(struct kunit *test)
 	cxib_leftovers_end(ibdev);
 }
 
-/* Three mkeys of one page, of which the first ones were refused. */
+/* Three mkeys map one page, and the destruction of the first two was refused. */
 static void rereg_user_mr_again_keeps_page_until_last(struct kunit *test)
 {
 	struct ib_mr *mrs[3] = { reg_user_page(test) };
@@ -1018,7 +1037,7 @@ static void rereg_user_mr_refused_keeps_old_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
 }
 
-/* The mkey of the failed registration may exist, and maps the same page as the old one. */
+/* The mkey of the failed registration may exist. It maps the same page as the old one. */
 static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1039,8 +1058,8 @@ static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
 }
 
 /*
- * Another thread may be reregistering the MR: restrack must not look into its umem, which has been
- * freed perhaps.
+ * Another thread may be reregistering the MR. restrack must not access its umem, which may have
+ * been freed.
  */
 static void fill_stat_mr_entry_pinned_ignores_umem(struct kunit *test)
 {
@@ -1068,7 +1087,7 @@ static struct ib_mw make_mw(struct fixture *fixture, enum ib_mw_type type)
 	};
 }
 
-/* Remote invalidation is for type 2 only: mlx5_ib_alloc_mw() in mlx5_ib/mr.c. */
+/* Only type 2 windows have remote invalidation: mlx5_ib_alloc_mw() in mlx5_ib/mr.c. */
 static void alloc_mw_creates_free_klm_mkey(struct kunit *test)
 {
 	static const enum ib_mw_type types[] = { IB_MW_TYPE_1, IB_MW_TYPE_2 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Page faults: decoding their events, and the memory of the WQE that they name. */
+/* Page faults: decoding of their events, and the memory that the faulting WQE uses. */
 #include <linux/log2.h>
 #include <linux/sizes.h>
 
@@ -13,12 +13,12 @@
 #include "verbs/odp/odp_fault.h"
 #include "verbs/qp/qp.h"
 
-/* Words of which a part is reserved: in a WQE event, in a memory event. */
+/* Words with reserved bits in a WQE event and in a memory event. */
 #define TOKEN_BYTE	0xc
 #define RESERVED_BYTE	0xc
 #define RANGES_MAX	4
 
-/* Of WQE and RDMA faults, tokens have 24 bits, of memory faults 48: mlx5_ifc.h. */
+/* Tokens of WQE and RDMA faults have 24 bits, those of memory faults 48 bits: mlx5_ifc.h. */
 #define TOKEN		0x123456
 #define LONG_TOKEN	0x1234cafe5678ULL
 #define QPN		0x777777
@@ -167,7 +167,7 @@ static void page_fault_resume_uses_format_of_subtype(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, TOKEN, hw_trans_page_fault_info_get_fault_token(wqe_info));
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, false));
 	KUNIT_EXPECT_EQ(test, 0, hw_mem_page_fault_info_get_error(mem_info));
-	/* The words are nothing but that: reserved bits are 0. */
+	/* Reserved bits of the words are 0. */
 	KUNIT_EXPECT_EQ(test, LONG_TOKEN >> 32, be32_to_cpu(mem_info->dw[0]));
 	KUNIT_EXPECT_EQ(test, lower_32_bits(LONG_TOKEN), be32_to_cpu(mem_info->dw[1]));
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, true));
@@ -180,7 +180,7 @@ static void page_fault_resume_uses_format_of_subtype(struct kunit *test)
 #define PAGE_AT		0x11000
 #define IN_PAGE		(PAGE_AT + 0x234)
 
-/* With one suggested page before, and one after. */
+/* The fault suggests one page before the missing page and one after. */
 static struct cxib_page_fault missing_page(void)
 {
 	return (struct cxib_page_fault){
@@ -203,7 +203,10 @@ static void mr_range_ahead_adds_suggested_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FAULT_PAGE + FAULT_PAGE + FAULT_PAGE, range.length);
 }
 
-/* An MR within the page, one that begins in the page before; then one behind, before, and empty. */
+/*
+ * MRs: one inside the page, one that starts in the page before; then one after the page, one before
+ * it, and an empty one.
+ */
 static void mr_range_beyond_mr_is_clamped(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
@@ -223,7 +226,10 @@ static void mr_range_beyond_mr_is_clamped(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, PAGE_AT, 0, false, &range));
 }
 
-/* Whatever the device reports: 4 MiB from the missing page on, 4 MiB before, 4 MiB behind. */
+/*
+ * The limits apply to whatever the device reports: 4 MiB from the missing page on, 4 MiB before, 4
+ * MiB after.
+ */
 static void mr_range_huge_fault_is_limited(struct kunit *test)
 {
 	const u64 last_page = round_down(U64_MAX, FAULT_PAGE), low = 5 * FAULT_PAGE;
@@ -292,7 +298,7 @@ static void data_offset_follows_opcode_segs(struct kunit *test)
 	}
 }
 
-/* Masked atomics have operands of the size that opmod names, in whole DS. */
+/* Operands of masked atomics have the size that opmod names, in whole DS. */
 static void data_offset_follows_masked_operand_size(struct kunit *test)
 {
 	static const struct {
@@ -318,7 +324,7 @@ static void data_offset_follows_masked_operand_size(struct kunit *test)
 	}
 }
 
-/* An extended AV fills the rest of the WQEBB. The WQE is as long as its DS say. */
+/* An extended AV fills the rest of the WQEBB. The DS count gives the length of the WQE. */
 static void data_offset_extended_av_fills_wqebb(struct kunit *test)
 {
 	const u32 ds = 8;
@@ -340,7 +346,7 @@ static void data_offset_bad_ds_returns_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, wqe));
 }
 
-/* Keys, addresses and lengths of SGEs and KLMs; the last ones must not be reached. */
+/* Keys, addresses and lengths of SGEs and KLMs. The walk must not reach the last ones. */
 #define KEY		5
 #define OTHER_KEY	6
 #define LAST_KEY	7
@@ -399,7 +405,7 @@ static void walk_sges_stops_at_terminator(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, OTHER_AT, ranges.range[1].address);
 }
 
-/* The first SGE, the inline data, and a part of the second SGE are committed. */
+/* Committed bytes: the first SGE, the inline data, and a part of the second SGE. */
 static void walk_sges_skips_committed_bytes(struct kunit *test)
 {
 	const u64 part = 0x10, committed = BYTES + INLINE_BYTES + part;
@@ -425,7 +431,9 @@ static void walk_sges_byte_count_0_is_2_gib(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SZ_2G - BYTES, ranges.range[0].length);
 }
 
-/* User space can claim more inline bytes than the WQE has: nothing beyond is read. */
+/*
+ * User space can claim more inline bytes than the WQE has. The driver must not read beyond the WQE.
+ */
 static void walk_sges_beyond_wqe_is_ignored(struct kunit *test)
 {
 	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 2);
@@ -441,7 +449,10 @@ static void walk_sges_beyond_wqe_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 }
 
-/* The last bytes of the first KLM, the second one, and the first bytes of the third. */
+/*
+ * The range covers the last bytes of the first KLM, the second KLM, and the first bytes of the
+ * third.
+ */
 static void walk_klms_range_spans_klms(struct kunit *test)
 {
 	const u64 start = 0x10000, part = 0x10, middle = 0x80;
@@ -466,7 +477,10 @@ static void walk_klms_range_spans_klms(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, part, ranges.range[2].length);
 }
 
-/* From the middle of the second KSM to beyond the end: KSMs have no length but the page size. */
+/*
+ * The range starts in the middle of the second KSM and ends after the list. The length of a KSM is
+ * the page size.
+ */
 static void walk_klms_ksm_uses_page_size(struct kunit *test)
 {
 	const u64 half = SZ_4K / 2;
@@ -509,7 +523,7 @@ static struct scripted_hca *create_klm_mkey(struct kunit *test, enum hw_mkey_acc
 	return scripted;
 }
 
-/* For a fault whose mkey the device has named. */
+/* Walks an mkey that the device has named in a fault. */
 static int walk_mkey(struct scripted_hca *scripted, u64 address, u64 length, size_t *budget,
 		     struct ranges *ranges)
 {
@@ -525,7 +539,7 @@ static size_t klm_output(size_t count)
 	return sizeof(struct hw_query_mkey_out) + (count - KLMS_INLINE) * sizeof(struct hw_klm);
 }
 
-/* The range is in the KLMs 9 and 10. */
+/* The range covers the KLMs 9 and 10. */
 static void walk_mkey_ksm_reads_no_klm_behind_range(struct kunit *test)
 {
 	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
@@ -542,7 +556,7 @@ static void walk_mkey_ksm_reads_no_klm_behind_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10 << 8, ranges.range[1].key);
 }
 
-/* Only the KLMs themselves tell which of them has the address. */
+/* The driver must read all preceding KLMs to find the one with the address. */
 static void walk_mkey_klms_reads_on_up_to_range(struct kunit *test)
 {
 	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KLMS);
@@ -575,7 +589,7 @@ static void walk_mkey_ignores_klms_beyond_budget(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 }
 
-/* KLMs of an mkey lead to MRs of its PD only, and a WQE to mkeys of the PD of its QP only. */
+/* KLMs of an mkey must lead to MRs of its PD, and a WQE to mkeys of its QP's PD. */
 static void walk_mkey_of_other_pd_is_ignored(struct kunit *test)
 {
 	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);
@@ -594,7 +608,7 @@ static void walk_mkey_of_other_pd_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ranges.count);
 }
 
-/* A WQE may name an mkey that does not exist; NO_RESOURCES has the errno of a lack of memory. */
+/* A WQE may name an mkey that does not exist. NO_RESOURCES has the errno of a failed allocation. */
 static void walk_mkey_refused_query_returns_0(struct kunit *test)
 {
 	struct scripted_hca *scripted = create_klm_mkey(test, HW_MKEY_ACCESS_MODE_KSM);

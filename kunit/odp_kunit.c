@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ODP: MRs by their mkeys, ranges of MRs, reported capabilities, limits of registration, mkeys of
- * implicit MRs. Page faults of user memory are tested in guests with user space.
+ * ODP: look-up of MRs by mkey, ranges of MRs, reported capabilities, limits of registration, mkeys
+ * of implicit MRs. Tests in guests cover page faults of user memory.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -25,16 +25,16 @@
 #include "verbs/odp/odp_mr.h"
 #include "verbs/qp/post.h"
 
-/* Mkeys are an index and 8 bits of variant. */
+/* An mkey is an index and 8 bits of variant. */
 #define MKEY		0x1207
 #define CHILD_MKEY	0x2301
 #define OTHER_MKEY	0x1209
 #define NULL_MKEY	0x4501
 
-/* References: of the creator, and of two look-ups. */
+/* References of the creator and of two look-ups. */
 #define REFERENCES	3
 
-/* Address of the user memory of fake MRs, and that of MRs which cases register. */
+/* User address of fake MRs, and address of MRs that cases register. */
 #define USER_ADDRESS	0x7f0000001000
 #define START		0x1000
 
@@ -53,11 +53,11 @@
 #define LOG_CHILD	30
 #define NUM_KSMS	BIT(LOG_SPACE - LOG_CHILD)
 
-/* Page faults of a user that have workers, and those of a case. */
+/* Page faults of a user that get workers, and page faults of a case. */
 #define WORKERS		32
 #define FAULTS		100
 
-/* Polls of 10 ms: a limit for what takes microseconds. */
+/* Number of 10 ms polls: a limit for what takes microseconds. */
 #define POLLS_MAX	1000
 
 /* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
@@ -206,7 +206,10 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	}
 }
 
-/* NOT_READY is -EAGAIN, which no other part of the driver returns here. */
+/*
+ * Makes a command fail with NOT_READY, which is -EAGAIN; no other part of the driver returns it
+ * here.
+ */
 static void refuse(struct fixture *fixture, u16 opcode, unsigned int passed)
 {
 	fixture->refused = opcode;
@@ -282,7 +285,7 @@ static void init_mr(struct fixture *fixture, struct fake_mr *fake_mr, u32 mkey)
 	fake_mr->memory.umem.is_odp = 1;
 	fake_mr->memory.umem.owning_mm = fixture->gone;
 	fake_mr->memory.umem.address = USER_ADDRESS;
-	/* A child without pages would be destroyed. */
+	/* The driver would destroy a child without pages. */
 	fake_mr->memory.npages = 1;
 	mr->context = &fixture->context;
 	mr->mr.umem = &fake_mr->memory.umem;
@@ -328,7 +331,7 @@ static void release(void *data)
 	kvfree(fixture->xlt);
 }
 
-/* All that implicit ODP MRs need; cases take capabilities away. */
+/* Sets all capabilities that implicit ODP MRs need. Cases remove some. */
 static void set_capabilities(struct cxib_hw *hw)
 {
 	hw->vectors = CXIB_SHARED_VECTORS + 2;
@@ -338,7 +341,7 @@ static void set_capabilities(struct cxib_hw *hw)
 	hw->caps.umr_extended_translation_offset = 1;
 }
 
-/* What fault_in() below was called for. */
+/* Arguments of the calls of fault_in() below. */
 static struct {
 	unsigned int calls;
 	const struct cxib_odp_mr *mr[2];
@@ -361,7 +364,7 @@ static int odp_init(struct kunit *test)
 	fake_queue_pair_start(fake, run_command, fixture);
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
-	/* The first ODP MR would create the workqueue, with the page fault EQ. */
+	/* In the driver, the first ODP MR creates the workqueue together with the page fault EQ. */
 	fake->ibdev.odp.workqueue = alloc_workqueue("fake_faults", WQ_UNBOUND, 0);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.odp.workqueue);
 	init_umr(test, fixture);
@@ -391,7 +394,7 @@ static unsigned int references(const struct fake_mr *fake_mr)
 	return refcount_read(&fake_mr->mr.reference.count);
 }
 
-/* Puts the reference that the look-up took. */
+/* Drops the reference of the look-up. */
 static struct cxib_odp_mr *get_mr(struct fixture *fixture, u32 mkey)
 {
 	struct cxib_odp_mr *mr = cxib_odp_get_mr(&fixture->fake->ibdev, mkey);
@@ -426,7 +429,10 @@ static void get_mr_takes_reference(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, REFERENCES, references(&fixture->mr));
 }
 
-/* All 255 other variants of the index, and other indices, among them the first and the last one. */
+/*
+ * The case looks up all 255 other variants of the index, and other indices, including the first and
+ * the last one.
+ */
 static void get_mr_of_other_mkey_returns_null(struct kunit *test)
 {
 	static const u32 others[] = {
@@ -447,7 +453,7 @@ static void get_mr_of_other_mkey_returns_null(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, references(&fixture->mr));
 }
 
-/* The device has reused the index before the driver has erased the old mkey. */
+/* The device reuses the index before the driver has erased the old mkey. */
 static void insert_mkey_of_reused_index_replaces_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -462,7 +468,7 @@ static void insert_mkey_of_reused_index_replaces_mr(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
 }
 
-/* Faults of a child MR name its parent; user space must not name the child. */
+/* Faults of a child MR belong to its parent. User space must not name the child. */
 static void get_fault_mr_of_child_returns_parent(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -479,7 +485,7 @@ static void get_fault_mr_of_child_returns_parent(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, CHILD_MKEY + 1));
 }
 
-/* The parent is destroyed first: erased, or its index is that of another MR. */
+/* The parent is destroyed first: its mkey is erased, or another MR has its index. */
 static void get_fault_mr_of_child_without_parent_returns_null(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -532,11 +538,11 @@ static const struct range_case {
 	{ 0x10000, 0x3000, 0x12fff, 2, -EFAULT },
 	{ 0x10000, 0x3000, 0x13000, 1, -EFAULT },
 	{ 0x10000, 0x3000, 0x13001, 0, -EFAULT },
-	/* Sums beyond 64 bits. */
+	/* Sums that exceed 64 bits. */
 	{ 0x10000, 0x3000, 0x10001, U64_MAX, -EFAULT },
 	{ 0x10000, 0x3000, U64_MAX, 0x10002, -EFAULT },
 	{ 0x10000, 0x3000, 0, U64_MAX, -EFAULT },
-	/* An MR up to the last address, and one of all addresses. */
+	/* An MR up to the last address, and one that covers all addresses. */
 	{ U64_MAX - 0xfff, 0x1000, U64_MAX, 1, 0 },
 	{ U64_MAX - 0xfff, 0x1000, U64_MAX, 2, -EFAULT },
 	{ U64_MAX - 0xfff, 0x1000, 0, 1, -EFAULT },
@@ -634,7 +640,9 @@ static void expect_no_odp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, attr.odp_caps.per_transport_caps.xrc_odp_caps);
 }
 
-/* ODP needs page faults, UMR, and a vector besides the shared ones and one for completions. */
+/*
+ * ODP needs page faults, UMR, and a vector in addition to the shared ones and one for completions.
+ */
 static void describe_paging_without_capability_reports_nothing(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -655,7 +663,7 @@ static void describe_paging_without_capability_reports_nothing(struct kunit *tes
 	expect_no_odp(test);
 }
 
-/* As with swiotlb=force: neither the device nor a ULP would see what the other has written. */
+/* With swiotlb=force neither the device nor a ULP would see what the other one has written. */
 static void odp_with_bounced_dma_is_not_offered(struct kunit *test)
 {
 	struct io_tlb_mem bounced = { .force_bounce = true };
@@ -676,7 +684,7 @@ static bool reports_implicit(struct fixture *fixture)
 	return attr.odp_caps.general_caps & IB_ODP_SUPPORT_IMPLICIT;
 }
 
-/* An implicit MR is a list of 2^17 KSMs, most of them with the null mkey, which UMR writes. */
+/* An implicit MR is a list of 2^17 KSMs, most of which name the null mkey. UMR writes the list. */
 static void describe_paging_implicit_needs_capabilities(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -698,7 +706,7 @@ static void describe_paging_implicit_needs_capabilities(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
 }
 
-/* As the capabilities in the README of mlx5ctl say of a card. */
+/* Capabilities of a card in the README of mlx5ctl. */
 static void describe_paging_implicit_needs_no_longer_klm_list(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -721,7 +729,7 @@ static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
 	hw->caps.pg = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
 	set_capabilities(hw);
-	/* An implicit MR has all addresses, so it has no first one. */
+	/* An implicit MR covers all addresses, so it has no start address. */
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, U64_MAX, 0, 0));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, START, 0));
 	hw->caps.null_mkey = 0;
@@ -729,7 +737,7 @@ static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
 }
 
-/* Lets the thread of the case have an address space; no page of it is ever touched. */
+/* Gives the thread of the case an address space, of which no page is accessed. */
 static void attach_address_space(struct kunit *test)
 {
 	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
@@ -771,7 +779,10 @@ static void reg_odp_mr_length_out_of_range_returns_einval(struct kunit *test)
 					   lengths[i].start, lengths[i].access),
 				    "length %zu", i);
 	}
-	/* With it, kvcalloc() in the RDMA core is the limit: INT_MAX bytes of 8 for each page. */
+	/*
+	 * With the capability, the limit is kvcalloc() in the RDMA core: INT_MAX bytes, 8 for each
+	 * page.
+	 */
 	fixture->fake->hw.caps.umr_extended_translation_offset = 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			reg_mr(fixture, 0, (INT_MAX / sizeof(u64) + 1) << PAGE_SHIFT, 0, 0));
@@ -793,8 +804,8 @@ static void reg_odp_mr_iova_within_other_page_returns_einval(struct kunit *test)
 }
 
 /*
- * 9 pages, for it begins in the middle of one: UMR WQEs write units of CXIB_UMR_MTT_ALIGN MTTs, so
- * the mkey has two of them, and an octoword has 2 MTTs.
+ * The range starts inside a page, so it has 9 pages. UMR WQEs write units of CXIB_UMR_MTT_ALIGN
+ * MTTs, so the mkey has two units. An octoword has 2 MTTs.
  */
 static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 {
@@ -821,7 +832,7 @@ static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
 	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
-	/* One WQE for the MTTs, which are all absent, and one that enables the mkey. */
+	/* One WQE writes the absent MTTs, and one enables the mkey. */
 	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
 	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
 	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE, fixture->wqe_mask);
@@ -834,7 +845,7 @@ static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
 }
 
-/* RESOURCE_BUSY is -EBUSY. The mkey is freed by UMR before, and only once. */
+/* RESOURCE_BUSY is -EBUSY. UMR has freed the mkey before, only once. */
 static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -850,7 +861,9 @@ static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_odp_mr(ib, udata));
 	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
 	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
-	/* In a PD of the driver, so that no QP of the process can enable it again. */
+	/*
+	 * The mkey moves to a PD of the driver, so that no QP of the process can enable it again.
+	 */
 	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_FREE | HW_MKEY_MASK_PD, fixture->wqe_mask);
 	KUNIT_EXPECT_EQ(test, UMR_PDN, fixture->wqe_pd);
 	KUNIT_EXPECT_TRUE(test, fixture->wqe_free);
@@ -893,7 +906,7 @@ static void rereg_odp_mr_refused_destroy_is_left(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 
-/* The device has the mkey, so it is destroyed; the pages were never present. */
+/* The mkey exists in the device, so the driver destroys it. Its pages were never present. */
 static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -907,7 +920,7 @@ static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 
-/* The fake device runs in other threads, whose allocations do not fail. */
+/* Allocations of the fake device do not fail, because it runs in other threads. */
 static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -931,12 +944,12 @@ static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
 		KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
 	} while (more);
-	/* At least the MR and its umem. */
+	/* The minimum is the MR and its umem. */
 	KUNIT_EXPECT_GE(test, walk.refused, 2);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
 }
 
-/* The device may report wrongly that a WQE has failed. */
+/* The device may wrongly report that a WQE has failed. */
 static void revoke_failed_umr_is_repeated(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -953,7 +966,7 @@ static void revoke_failed_umr_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
 }
 
-/* The kernel reclaims the pages anyway, so the device must not access memory any more. */
+/* The kernel reclaims the pages in any case, so DMA must be off. */
 static void revoke_failed_twice_switches_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -967,7 +980,7 @@ static void revoke_failed_twice_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
 }
 
-/* A timeout, for example: the device says whether the WQEs have taken effect. */
+/* After a timeout, for example, the device shows whether the WQEs have taken effect. */
 static void revoke_failed_of_revoked_mkey_keeps_dma(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -983,7 +996,7 @@ static void revoke_failed_of_revoked_mkey_keeps_dma(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 
-/* The process can enable it again. */
+/* The process can enable the mkey again. */
 static void revoke_failed_of_free_mkey_switches_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1056,7 +1069,7 @@ static int execute_umr(void *data)
 	return 0;
 }
 
-/* The caller has seen the QP usable, and waits for the lock, when the WQE of another one fails. */
+/* The caller has found the QP usable and waits for the lock while another caller's WQE fails. */
 static void umr_waits_for_recovery_of_others(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1080,7 +1093,7 @@ static void umr_waits_for_recovery_of_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
 }
 
-/* The driver's own recovery. The device would refuse to create a QP or CQ. */
+/* Uses the driver's own recovery. The device refuses to create a QP or CQ. */
 static void init_recovery(struct fixture *fixture)
 {
 	struct cxib_umr *umr = &fixture->fake->ibdev.umr;
@@ -1104,7 +1117,7 @@ static void umr_recovery_resets_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, fixture->fake->qp.state);
 }
 
-/* A command of the recovery is refused, which the next caller repeats. */
+/* The device refuses a command of the recovery. The next caller repeats the recovery. */
 static void umr_failed_recovery_is_repeated(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1122,7 +1135,7 @@ static int create_implicit(struct fixture *fixture)
 	return cxib_odp_create_implicit_mkey(&fixture->mr.mr, &fixture->pd.ib);
 }
 
-/* KSM @number names @mkey from @address on. */
+/* Returns whether KSM @number names @mkey with address @address. */
 static bool ksm_is(const struct fixture *fixture, unsigned int number, u32 mkey, u64 address)
 {
 	const struct hw_ksm *ksm = &fixture->xlt[number];
@@ -1130,7 +1143,7 @@ static bool ksm_is(const struct fixture *fixture, unsigned int number, u32 mkey,
 	return hw_ksm_get_key(ksm) == mkey && hw_ksm_get_va(ksm) == address;
 }
 
-/* 2^17 KSMs of 1 GiB for 47 bits of address, 1024 in a WQE, and a WQE that enables the mkey. */
+/* 2^17 KSMs of 1 GiB for 47 address bits, 1024 in a WQE, and a WQE that enables the mkey. */
 static void create_implicit_mkey_names_null_mkey_of_device(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1156,7 +1169,10 @@ static void create_implicit_mkey_names_null_mkey_of_device(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, DEVICE_NULL));
 }
 
-/* With mem_page_fault: page n of the null mkey is at n GiB, so that a fault has its address. */
+/*
+ * With mem_page_fault, page n of the null mkey has the address n GiB, so that a fault shows its
+ * address.
+ */
 static void create_implicit_mkey_names_null_mkey_of_mr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1207,7 +1223,7 @@ static void create_implicit_mkey_keeps_children(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, number + 1, DEVICE_NULL, 0));
 }
 
-/* The query, the null mkey, the mkey; then a UMR WQE. */
+/* Commands: the query, the null mkey, the mkey. A UMR WQE follows. */
 static void create_implicit_mkey_failed_destroys_null_mkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1226,7 +1242,7 @@ static void create_implicit_mkey_failed_destroys_null_mkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
 	fixture->failing = 1;
 	KUNIT_EXPECT_EQ(test, -EIO, create_implicit(fixture));
-	/* Of both mkeys, which exist until the WQE fails. */
+	/* Both mkeys exist until the WQE fails. */
 	KUNIT_EXPECT_EQ(test, 1 + 2, fixture->creates);
 	KUNIT_EXPECT_EQ(test, 1 + 2, fixture->destroys);
 	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.has_null_key);
@@ -1263,7 +1279,7 @@ static void add_children(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, 2, &fixture->other.mr, GFP_KERNEL)));
 }
 
-/* The result is the sum of those of fault_in(), 1 and 2. */
+/* The result is the sum of the results of fault_in(), 1 and 2. */
 static void fault_in_implicit_splits_range_at_children(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1281,14 +1297,14 @@ static void fault_in_implicit_splits_range_at_children(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, border, faults.range[1].address);
 	KUNIT_EXPECT_EQ(test, after, faults.range[1].length);
 	KUNIT_EXPECT_TRUE(test, faults.range[1].for_writing);
-	/* A whole child, and not a byte more. */
+	/* The range is exactly one child. */
 	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, border, BIT_ULL(LOG_CHILD), -EFAULT));
 	KUNIT_EXPECT_EQ(test, BIT_ULL(LOG_CHILD), faults.range[0].length);
 	KUNIT_EXPECT_EQ(test, 0, fault_in_implicit(fixture, border, 0, -EFAULT));
 	KUNIT_EXPECT_EQ(test, 0, faults.calls);
 }
 
-/* The process has exited, so no child MR is created. */
+/* The process has exited, so the driver creates no child MR. */
 static void fault_in_implicit_without_memory_returns_absent(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1314,7 +1330,7 @@ static void fault_in_implicit_error_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, faults.calls);
 }
 
-/* Absent ranges within the address space count as 0 pages here. */
+/* Absent ranges in the address space count as 0 pages here. */
 static void fault_in_implicit_beyond_address_space_returns_efault(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1328,7 +1344,9 @@ static void fault_in_implicit_beyond_address_space_returns_efault(struct kunit *
 	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, 1, U64_MAX, 0));
 }
 
-/* The child without pages is not destroyed at once: the device may report more of its faults. */
+/*
+ * The driver does not destroy an empty child at once, as the device may report more of its faults.
+ */
 static void reap_condemns_unused_children_without_pages(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1357,7 +1375,7 @@ static void reap_condemns_unused_children_without_pages(struct kunit *test)
 	parent->live = false;
 }
 
-/* A fault that adds no page leaves the child as it was. */
+/* A fault that adds no page does not change the child. */
 static void fault_in_implicit_without_pages_reaps_child(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1383,7 +1401,7 @@ static void charge_beyond_limit_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->child.mr, 1));
 	cxib_odp_uncharge(&fixture->child.mr);
 	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->context.pages));
-	/* All of 2 TiB in pages of 4 KiB, eight times. */
+	/* All pages of 4 KiB in 2 TiB, eight times. */
 	KUNIT_EXPECT_GE(test, cxib_odp_pages_max(BIT_ULL(41)), BIT_ULL(44 - PAGE_SHIFT));
 }
 
@@ -1406,7 +1424,7 @@ static bool are_resumed(struct fixture *fixture, int count)
 	return atomic_read(&fixture->resumes) == count;
 }
 
-/* The faults of one user stall, here because of a lock. */
+/* A lock stalls the faults of one user. */
 static void page_faults_of_user_use_few_workers(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Firmware pages: their ownership, with correct and faulty firmware. */
+/* Ownership of firmware pages, with correct and faulty firmware. */
 #include <linux/sizes.h>
 
 #include "fake_hca.h"
@@ -8,7 +8,10 @@
 #include "hw/pages.h"
 #include "kernel_kunit.h"
 
-/* Of a page request event, what the driver serves at once; a number of its own choice. */
+/*
+ * Maximum number of pages of a page request event that the driver serves. The driver selects this
+ * number.
+ */
 #define REQUEST_MAX	50000
 #define BATCHES		10
 #define REQUESTED	10
@@ -89,7 +92,7 @@ static void page_request_changes_count(struct kunit *test)
 
 	const s32 count = CXIB_PAGES_BATCH + 52;
 
-	/* More pages than fit into one command. */
+	/* The number of pages exceeds that of one command. */
 	request(fixture, count);
 	expect_pages(test, count);
 	request(fixture, 1 - count);
@@ -127,7 +130,7 @@ static void page_request_sum_is_served_in_batches(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	/* At the limit each batch is refused without an allocation. */
+	/* At the limit the driver refuses each batch without an allocation. */
 	fixture->pages.quarantined = fixture->pages.limit;
 	fixture->pages.requested = BATCHES * REQUEST_MAX;
 	for (i = 0; i < BATCHES + 2; i++)
@@ -185,7 +188,7 @@ static void pages_supply_timeout_keeps_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FAKE_BOOT_PAGES, cxib_pages_free(&fixture->pages));
 }
 
-/* The second command tells firmware: MANAGE_PAGES with op_mod ALLOCATION_FAIL. */
+/* The second command, MANAGE_PAGES with op_mod ALLOCATION_FAIL, notifies firmware. */
 static void page_request_failed_reports_allocation_fail(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -250,7 +253,7 @@ static void pages_reclaim_unknown_page_returns_ebadmsg(struct kunit *test)
 	expect_pages(test, 0);
 }
 
-/* log2 of a page of the host: 4 KiB as those of firmware, 16 KiB, 64 KiB. */
+/* log2 of a host page: 4 KiB as firmware pages, 16 KiB, 64 KiB. */
 static const u32 host_pages[] = { 12, 14, 16 };
 
 static void describe_host_page(const u32 *log_size, char *description)
@@ -260,11 +263,13 @@ static void describe_host_page(const u32 *log_size, char *description)
 
 KUNIT_ARRAY_PARAM(host_page, host_pages, describe_host_page);
 
-/* Not a multiple of the 16 firmware pages in 64 KiB. */
+/* Not a multiple of 16, the number of firmware pages in 64 KiB. */
 #define SHARED	37
 #define FREED	20
 
-/* As many pages as firmware pages need that share them: each has 1, 4 or 16. */
+/*
+ * Returns the number of host pages for @count firmware pages; a host page has 1, 4 or 16 of them.
+ */
 static u32 host_pages_of(const struct fixture *fixture, u32 count)
 {
 	return DIV_ROUND_UP(count, 1U << (fixture->pages.log_host_page - 12));
@@ -282,7 +287,7 @@ static void host_page_is_shared_by_firmware_pages(struct kunit *test)
 	request(fixture, -FREED);
 	expect_pages(test, SHARED - FREED);
 	KUNIT_EXPECT_LE(test, fixture->pages.mapped, host_pages_of(fixture, SHARED));
-	/* What was freed is used again, before another page is mapped. */
+	/* The driver reuses freed firmware pages before it maps another host page. */
 	request(fixture, FREED);
 	expect_pages(test, SHARED);
 	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, host_pages_of(fixture, SHARED));
@@ -298,7 +303,7 @@ static void host_page_with_rejected_page_is_kept(struct kunit *test)
 
 	fixture->pages.log_host_page = *(const u32 *)test->param_value;
 	fixture->hca->boot_pages = 1;
-	/* The first command is the query of the demand. */
+	/* The first command queries the demand. */
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	request(fixture, SHARED);

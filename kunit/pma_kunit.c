@@ -12,14 +12,14 @@
 #define PORTS		2
 #define TID		0x1234
 
-/* PortXmitData and PortRcvData: four octets a unit (IBA 16.1.3.5). */
+/* PortXmitData and PortRcvData count units of four octets (IBA 16.1.3.5). */
 #define UNIT		4
 
 #define SENT		100
 #define SENT_MULTICAST	20
 #define RECEIVED	3000
 #define SYMBOL_ERRORS	7
-/* More than PortCounters can count. */
+/* A number that exceeds the range of PortCounters. */
 #define MANY		BIT_ULL(40)
 
 /**

@@ -99,7 +99,7 @@ static void mad_is_for_agent_by_class_and_method(struct kunit *test)
 	}
 }
 
-/* stat_rate of mlx5_ifc.h is enum ib_rate plus this: MLX5_STAT_RATE_OFFSET of mlx5_ib. */
+/* stat_rate of mlx5_ifc.h is enum ib_rate plus this offset: MLX5_STAT_RATE_OFFSET of mlx5_ib. */
 #define OFFSET	5
 
 /* enum ib_rate begins with IB_RATE_2_5_GBPS; 1 is reserved, and 255 is none. */

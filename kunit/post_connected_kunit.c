@@ -9,7 +9,7 @@
 #define PD_LKEY		0x42
 #define LIST		0x8000
 
-/* WQE lengths count units of 16 bytes; a WQEBB has four. */
+/* WQE lengths are in units of 16 bytes. A WQEBB has four units. */
 #define DS(bytes)	((bytes) / CXIB_DS_SIZE)
 
 /* A UMR WQE: control, UMR control and mkey segments, which fill two WQEBBs, and the list. */
@@ -125,7 +125,7 @@ static struct ib_atomic_wr masked_wr(enum ib_wr_opcode opcode)
 	};
 }
 
-/* Words, not fields: public code (UCX) posts masked atomics in this form. */
+/* The words come from public code: UCX posts masked atomics in this form. */
 static void expect_words(struct kunit *test, const void *wqe, const u32 *words, size_t count)
 {
 	const __be32 *dw = wqe;
@@ -169,7 +169,7 @@ static void masked_fetch_add_wqe_has_two_operands(struct kunit *test)
 	expect_words(test, fake_block(fake, 0), block, ARRAY_SIZE(block));
 }
 
-/* 3 MTTs; the low 8 bits of an mkey are its variant. */
+/* The list has 3 MTTs. The low 8 bits of an mkey are its variant. */
 static void reg_mr_fills_mkey_seg(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_rc_qp(test);
@@ -203,7 +203,10 @@ static void reg_mr_fills_mkey_seg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PD_LKEY, hw_wqe_data_seg_get_lkey(list));
 }
 
-/* Without the capability the mask has A only if the WR asks for the right: it is rejected. */
+/*
+ * Without the capability the mask has A only if the WR requests atomic access, so that the device
+ * rejects it.
+ */
 static void reg_mr_atomic_mask_follows_capability(struct kunit *test)
 {
 	static const struct {
@@ -267,7 +270,7 @@ static void reg_mr_wqe_continues_across_ring_end(struct kunit *test)
 	}
 }
 
-/* The invalidations have the WQEBBs 0 and 1, 5 and 6, each send has one. */
+/* The invalidations take the WQEBBs 0 and 1, 5 and 6. Each send takes one WQEBB. */
 static void send_after_umr_sets_fence(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_rc_qp(test);

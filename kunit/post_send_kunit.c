@@ -15,7 +15,7 @@
 #define REMOTE_QPN	0xaaaaaa
 #define IMMEDIATE	0xdeadbeef
 
-/* Control segment and AV fill the first WQEBB, and each further WQEBB has 4 SGEs. */
+/* Control segment and AV fill the first WQEBB. Each further WQEBB has 4 SGEs. */
 #define HEADER_DS	4
 #define SGES		5
 #define WQEBBS		DIV_ROUND_UP(HEADER_DS + SGES, CXIB_DS_PER_WQEBB)
@@ -151,7 +151,10 @@ static void send_wqe_wraps_at_ring_end(struct kunit *test)
 	struct cxib_sq *sq = &wr->fake->qp.sq;
 	struct hw_wqe_data_seg *segment;
 
-	/* Of the index, wqe_index has 16 bits (mlx5_ifc.h) and the ring has FAKE_LOG_BLOCKS. */
+	/*
+	 * wqe_index has the low 16 bits of the index (mlx5_ifc.h), the ring FAKE_LOG_BLOCKS of
+	 * them.
+	 */
 	sq->prod_index = BIT(16) | U16_MAX;
 	sq->cons_index = sq->prod_index;
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
@@ -177,7 +180,7 @@ static void post_send_sq_full_returns_enomem(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(wr));
 }
 
-/* The WQEBBs left are compared with the size of this WQE, not of the longest one. */
+/* The driver compares the free WQEBBs with the size of this WQE, not of the longest one. */
 static void post_send_last_wqebbs_fit_short_wqe(struct kunit *test)
 {
 	struct wr *wr = make_wr(test, SGES);

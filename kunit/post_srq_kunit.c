@@ -6,7 +6,7 @@
 
 #define LOG_SIZE	2
 
-/* One WQE of the ring is never posted. */
+/* The ring always has one WQE that is not posted. */
 #define WRS		(BIT(LOG_SIZE) - 1)
 
 #define LKEY		9
@@ -86,7 +86,7 @@ static const struct hw_wqe_data_seg *sges_of(struct fake_srq *shared, u16 index)
 	return (const struct hw_wqe_data_seg *)(request + 1);
 }
 
-/* SRQs have no rlky: the driver replaces resd_lkey by the DMA MR mkey of the PD. */
+/* SRQs have no rlky, so the driver replaces resd_lkey by the DMA mkey of the PD. */
 static void post_srq_recv_replaces_resd_lkey(struct kunit *test)
 {
 	struct fake_srq *shared = make_srq(test);
@@ -127,7 +127,7 @@ static void srq_retire_wqe_any_order_frees_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, entry.wr_id);
 	KUNIT_ASSERT_TRUE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 	KUNIT_EXPECT_EQ(test, 1, entry.wr_id);
-	/* The last free WQE comes first, then the retired ones in order. */
+	/* The SRQ reuses the last free WQE first, then the retired WQEs in order. */
 	KUNIT_EXPECT_EQ(test, 0, post(shared, id));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, id + 1));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, id + 2));

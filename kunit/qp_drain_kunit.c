@@ -117,7 +117,7 @@ static void sq_drain_full_sq_returns_enomem(struct kunit *test)
 	cxib_drain_destroy(&fake->qp);
 }
 
-/* Of the WQEBBs one is that of the NOP, which the drain posts behind the first, unsignaled send. */
+/* One of the WQEBBs is the NOP that the drain posts after the first, unsignaled send. */
 static void sq_resume_rings_db_of_held_wqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 0, false);

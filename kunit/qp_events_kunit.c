@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asynchronous events of QPs, DCTs and SRQs: which event the ULP gets, of which object, and that
- * the object outlives its event handler.
+ * Asynchronous events of QPs, DCTs and SRQs: event and object that the ULP gets. The object must
+ * exist until its event handler has returned.
  */
 #include <linux/delay.h>
 #include <linux/workqueue.h>
@@ -184,7 +184,7 @@ static void raise_qp(struct fixture *fixture, unsigned int type)
 	raise(fixture, type, HW_EVENT_QUEUE_TYPE_QP, FAKE_QPN);
 }
 
-/* As mlx5_ib_qp_event() of the kernel's mlx5_ib; InfiniBand specification, 11.6.3. */
+/* Mapping of mlx5_ib_qp_event() in mlx5_ib; IBA 11.6.3. */
 static const struct mapping {
 	enum hw_event_type type;
 	enum ib_event_type event;
@@ -228,7 +228,7 @@ static void qp_event_type_maps_to_ib_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->srq_calls);
 }
 
-/* Neither the QP nor the SRQ of that number gets an event; DCT_DRAINED is the driver's own. */
+/* Neither the QP nor the SRQ with this number gets the event. DCT_DRAINED is for the driver. */
 static void queue_event_other_type_is_not_reported(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -245,7 +245,7 @@ static void queue_event_other_type_is_not_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
 }
 
-/* RQs and SQs of other transports have numbers of their own: qp_events.type in the PRM. */
+/* RQs and SQs of other transports have separate numbers: qp_events.type in the PRM. */
 static void queue_event_of_other_kind_is_not_reported(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -287,7 +287,10 @@ static void qp_event_without_handler_returns_reference(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
 }
 
-/* The state changes with the mutex only. SQ_DRAINED of a QP in RTS or SQD is a signature error. */
+/*
+ * The state changes only with the mutex held. SQ_DRAINED of a QP in RTS or SQD is a signature
+ * error.
+ */
 static void event_leaves_state_and_marks_stop(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -341,7 +344,7 @@ static void dct_drained_event_completes_drain(struct kunit *test)
 	qp->dct = NULL;
 }
 
-/* The number is untrusted: it may be that of a QP. */
+/* The number is untrusted and may be that of a QP. */
 static void dct_drained_event_of_qp_is_ignored(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -351,7 +354,7 @@ static void dct_drained_event_of_qp_is_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
 }
 
-/* The queue type of these events is not defined: a QP with the number of the SRQ gets none. */
+/* These events have no defined queue type. A QP with the number of the SRQ gets no event. */
 static void srq_event_reaches_srq_of_number(struct kunit *test)
 {
 	static const struct mapping srq_mappings[] = {
@@ -400,7 +403,7 @@ static void dispatch(struct fixture *fixture, enum hw_event_type type, u8 kind, 
 	struct hw_qp_events *data = hw_eqe_event_data_qp_events(&eqe);
 
 	hw_eqe_set_event_type(&eqe, type);
-	/* Reserved bits are ones: they must not be part of the type and of the number. */
+	/* Reserved bits are ones, so that a case fails if the driver uses them. */
 	memset(data, 0xff, sizeof(*data));
 	hw_qp_events_set_type(data, kind);
 	hw_qp_events_set_qpn_rqn_sqn(data, number);
@@ -428,7 +431,7 @@ static void eqe_of_queue_reaches_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->sink.unhandled));
 }
 
-/* Lets another thread destroy the object, and returns when it waits for this handler. */
+/* Lets another thread destroy the object. Returns when that thread waits for this handler. */
 static void destroy_in_handler(struct fixture *fixture, struct xarray *objects)
 {
 	unsigned int ms;
@@ -524,7 +527,7 @@ static void release_page(struct cxib_dbr_page *page)
 
 static const struct cxib_user_interface user = { .unpin_record = release_page };
 
-/* The object is gone for the RDMA core. The device has it until it is destroyed after all. */
+/* The object is gone for the RDMA core, but exists in the device until its destruction succeeds. */
 static void expect_left_until_destroyed(struct kunit *test, struct ib_ucontext *context,
 					u16 destroyed_by)
 {
@@ -541,7 +544,7 @@ static void expect_left_until_destroyed(struct kunit *test, struct ib_ucontext *
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
-/* The QP is unpublished when DESTROY_QP fails: no event is delivered. */
+/* The QP is unpublished when DESTROY_QP fails, so no event is delivered. */
 static void destroy_qp_failed_late_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -560,7 +563,7 @@ static void destroy_qp_failed_late_keeps_memory(struct kunit *test)
 	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
 }
 
-/* Without 2RST_QP the device may still use the queues. DESTROY_QP is for later. */
+/* 2RST_QP fails, so the device may still use the queues. DESTROY_QP follows later. */
 static void destroy_qp_refused_at_end_of_context_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -581,8 +584,8 @@ static void destroy_qp_refused_at_end_of_context_keeps_memory(struct kunit *test
 }
 
 /*
- * create_qp() of the RDMA core destroys a QP that the security module refuses with an empty udata,
- * in no bundle: here, what stands in its place is of another context.
+ * If the security module refuses a QP, create_qp() of the RDMA core destroys it with an empty udata
+ * that is in no bundle. Here the memory in the bundle's place belongs to another context.
  */
 static void destroy_qp_udata_of_no_request_uses_context_of_pd(struct kunit *test)
 {
@@ -601,7 +604,7 @@ static void destroy_qp_udata_of_no_request_uses_context_of_pd(struct kunit *test
 
 static unsigned int num_synchronized;
 
-/* The device still has the QP: its QPN is not reused. */
+/* The device still has the QP, so it cannot reuse the QPN. */
 static void note_synchronize(struct cxib_cq *cq)
 {
 	struct fake_queue_pair *fake = container_of(cq, struct fake_queue_pair, cq);
@@ -611,7 +614,7 @@ static void note_synchronize(struct cxib_cq *cq)
 	fixture->too_early |= fixture->last_opcode != HW_CMD_2RST_QP;
 }
 
-/* ib_mad destroys its QPs while the handler of its CQ may still post to them. */
+/* ib_mad destroys its QPs while the handler of their CQ may still post to them. */
 static void destroy_mad_qp_waits_for_pollers_of_cq(struct kunit *test)
 {
 	static const struct cxib_poll_interface polling = { .synchronize = note_synchronize };
@@ -635,7 +638,7 @@ static void destroy_mad_qp_waits_for_pollers_of_cq(struct kunit *test)
 	fixture->fake->cq.ib.wc = NULL;
 }
 
-/* The RDMA core takes away the PD, and destroys the QP without udata. */
+/* The RDMA core clears the PD and destroys the QP without udata. */
 static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
 {
 	static const u16 refused[] = { HW_CMD_2RST_QP, HW_CMD_DESTROY_QP };
@@ -667,7 +670,7 @@ static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
-/* The device returns a number that another QP has. */
+/* The device returns the number of another QP. */
 static void create_qp_unpublished_for_xrc_tgt_of_user_is_left(struct kunit *test)
 {
 	const struct cxib_destroy dealloc = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, XRCDN);

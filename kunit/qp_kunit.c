@@ -26,7 +26,7 @@ static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type ty
 	return context_with(fake, type, 0);
 }
 
-/* As public drivers: transitions repeat it, see gsi_tx_qp_rst2init_sets_deth_sqpn_1(). */
+/* Public drivers do this, and repeat it in transitions: gsi_tx_qp_rst2init_sets_deth_sqpn_1(). */
 static void gsi_tx_qp_is_created_with_deth_sqpn_1(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -37,7 +37,7 @@ static void gsi_tx_qp_is_created_with_deth_sqpn_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_deth_sqpn(&context));
 }
 
-/* IB_WR_REG_MR, IB_WR_LOCAL_INV and the driver's own updates are UMR WQEs, which need fre. */
+/* IB_WR_REG_MR, IB_WR_LOCAL_INV and updates by the driver are UMR WQEs, which need fre. */
 static void kernel_qp_is_created_with_fre(struct kunit *test)
 {
 	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UD, CXIB_QPT_UMR };
@@ -55,7 +55,7 @@ static void kernel_qp_is_created_with_fre(struct kunit *test)
 	}
 }
 
-/* create_user_qp() in mlx5_ib/qp.c: those of user space, too. */
+/* create_user_qp() in mlx5_ib/qp.c does this also for user space. */
 static void xrc_qp_has_uid_of_kernel(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -97,7 +97,7 @@ static void xrc_tgt_qp_names_placeholder_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_no_sq(&context));
 }
 
-/* As in mlx5_ib, which was never seen to create a DCI without an SRQ. */
+/* mlx5_ib does this; no public record shows a DCI without an SRQ. */
 static void dci_names_placeholder_srq_where_xrc_exists(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -119,7 +119,10 @@ static void dci_names_placeholder_srq_where_xrc_exists(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_srqn_rmpn_xrqn(&context));
 }
 
-/* No public driver was ever seen to create them without; RC and UD QPs it has. */
+/*
+ * No public record shows a driver that creates them without an SRQ; RC and UD QPs exist without
+ * one.
+ */
 static void uc_and_umr_qps_name_placeholder_srq(struct kunit *test)
 {
 	static const enum ib_qp_type types[] = { IB_QPT_UC, CXIB_QPT_UMR, IB_QPT_RC, IB_QPT_UD };
@@ -164,7 +167,7 @@ static u64 opcodes_of(struct fake_queue_pair *fake)
 	return fake->qp.sq.opcode_mask;
 }
 
-/* NVMe, iSER, SRP and RDS register memory by WQEs on any device: mlx5_ib_query_device(). */
+/* NVMe, iSER, SRP and RDS register memory with WQEs on any device: mlx5_ib_query_device(). */
 static void rc_qp_has_fast_registration_with_or_without_imaicl(struct kunit *test)
 {
 	const u64 registration = BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV) |
@@ -178,8 +181,8 @@ static void rc_qp_has_fast_registration_with_or_without_imaicl(struct kunit *tes
 }
 
 /*
- * Where the device returns the former value in big-endian order, callers would get wrong values.
- * Masked ones need an operand size of 8 bytes, too.
+ * If the device returns the old value in big-endian order, callers would get wrong values. Masked
+ * atomics also need an operand size of 8 bytes.
  */
 static void rc_qp_has_atomics_in_host_byte_order_only(struct kunit *test)
 {

@@ -5,12 +5,12 @@
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
 
-/* An SGE is a data segment of 16 bytes; an SQ WQE is of whole WQEBBs of 64 bytes. */
+/* An SGE is a data segment of 16 bytes. An SQ WQE consists of WQEBBs of 64 bytes. */
 #define SGE_BYTES	sizeof(struct hw_wqe_data_seg)
 #define SGES_OF_WQEBB	(CXIB_WQEBB_SIZE / SGE_BYTES)
 #define MAX_RECV_SGE	(FAKE_MAX_RQ_WQE / SGE_BYTES)
 
-/* Control segment and AV of a UD QP: one WQEBB, so a WQE with an SGE has two. */
+/* Control segment and AV of a UD QP fill one WQEBB, so a WQE with an SGE has two WQEBBs. */
 #define HEADER_BYTES	(sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_datagram_seg))
 #define WQEBBS		2
 
@@ -18,7 +18,7 @@
 #define MAX_SEND_WR	(BIT(FAKE_LOG_MAX_WQES) / WQEBBS)
 #define LONGEST_WQEBBS	DIV_ROUND_UP(HEADER_BYTES + CXIB_SEND_SGE_MAX * SGE_BYTES, CXIB_WQEBB_SIZE)
 
-/* As inline data the longest WQE has what is left behind its headers. */
+/* Inline data may use the rest of the longest WQE after its headers. */
 #define MAX_INLINE	(FAKE_MAX_SQ_WQE - HEADER_BYTES - sizeof(struct hw_wqe_inline_seg))
 
 static int size(struct fake_queue_pair *fake, struct ib_qp_init_attr *init)
@@ -49,7 +49,7 @@ static void qp_size_rounds_up_to_power_of_2(struct kunit *test)
 			cxib_qp_buffer_size(&fake->qp));
 }
 
-/* The SQ behind it begins at a multiple of the WQEBB. */
+/* The SQ starts after the RQ at a multiple of the WQEBB size. */
 static void qp_size_small_rq_fills_wqebb(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);

@@ -19,7 +19,7 @@
 #define CQN		0x55
 #define DBR_ADDR	0xfff040ULL
 
-/* A message of a UD QP is a packet: log_msg_max is the log2 of the MTU, and of a MAD. */
+/* A message of a UD QP is one packet, also a MAD, so log_msg_max is the log2 of the MTU. */
 #define LOG_UD_MESSAGE	ilog2(4096)
 #define LOG_MAD		ilog2(IB_MGMT_MAD_SIZE)
 
@@ -109,7 +109,7 @@ static void rst2init_kernel_qp_sets_rlky(struct kunit *test)
 	}
 }
 
-/* The kernel's own driver repeats these in each transition. */
+/* mlx5_ib repeats these fields in each transition. */
 static void transitions_repeat_st_pd_and_cqns(struct kunit *test)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
@@ -162,7 +162,7 @@ static void transitions_repeat_cqns_by_qp_type(struct kunit *test)
 	}
 }
 
-/* Only RST2INIT has them in public drivers. */
+/* Public drivers set them in RST2INIT only. */
 static void only_rst2init_sets_rlky_dbr_addr_and_counter_set(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 1 };
@@ -211,7 +211,7 @@ static void rst2init_without_rq_leaves_dbr_addr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_dbr_addr(&transition->context));
 }
 
-/* A later transition must not change the access that RST2INIT has set, nor state it. */
+/* A later transition must neither change nor repeat the access rights of RST2INIT. */
 static void rtr2rts_without_access_flags_leaves_access(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .sq_psn = SQ_PSN };
@@ -228,7 +228,9 @@ static void rtr2rts_without_access_flags_leaves_access(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_log_msg_max(&transition->context));
 }
 
-/* Each of the two commands overwrites the field, and 0 requests an ACK for each packet. */
+/*
+ * Each of the two commands overwrites the field; with 0 the device requests an ACK for each packet.
+ */
 static void rc_qp_rtr_and_rts_set_log_ack_req_freq(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 2 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SQs that the device has stopped after a signature error, also while the ULP drains them. These
- * QPs do not have the signature pipelining of the driver, so ib_modify_qp() resumes them: user
- * space has cancelled the response before. qp_stop_matrix_kunit.c is about the others.
+ * QPs do not use the driver's signature pipelining: user space has cancelled the response, so
+ * ib_modify_qp() resumes them. qp_stop_matrix_kunit.c tests QPs with signature pipelining.
  */
 #include <rdma/mlx5-abi.h>
 
@@ -116,7 +116,7 @@ static void qp_stopped_by_device_resumes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
 }
 
-/* The WQEs behind the stop do not complete: the ULP would wait for them for ever. */
+/* WQEs after the stop do not complete, and the ULP would wait for them without end. */
 static void qp_stopped_while_held_is_drained(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -161,7 +161,7 @@ static void qp_stopped_while_held_resumes_before_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
 }
 
-/* One event for the request, one for the stop. */
+/* The ULP gets one event for its request and one for the stop. */
 static void qp_stopped_while_held_raises_event_of_each(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -178,7 +178,7 @@ static void qp_stopped_while_held_raises_event_of_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fixture->events);
 }
 
-/* The only command that changes attributes in SQD starts the WQEs, too. */
+/* The only command that changes attributes in SQD also starts the WQEs. */
 static void qp_stopped_while_held_keeps_attributes(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -217,7 +217,7 @@ static void qp_resume_refused_stays_stopped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, fixture->fake->qp.state);
 }
 
-/* Only a QP in SQD can leave a hold, to ERR as well. */
+/* A held QP can leave SQD only from SQD, also to ERR. */
 static void qp_stopped_while_held_refused_migration_stays_in_sqd(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .path_mig_state = IB_MIG_REARM };
@@ -238,7 +238,7 @@ static void qp_stopped_while_held_refused_migration_stays_in_sqd(struct kunit *t
 	KUNIT_EXPECT_EQ(test, 0, qp->sq.state);
 }
 
-/* A forged or doubled event: the device says that it executes WQEs. */
+/* The event is forged or duplicated: the device reports that it executes WQEs. */
 static void query_qp_running_in_device_clears_stop(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -248,7 +248,7 @@ static void query_qp_running_in_device_clears_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.sq.state);
 }
 
-/* The event is newer than the state that QUERY_QP has read. */
+/* The event arrives after the device has reported the state to QUERY_QP. */
 static void query_qp_stopped_meanwhile_keeps_stop(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -258,7 +258,7 @@ static void query_qp_stopped_meanwhile_keeps_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, CXIB_SQ_STOPPED, fixture->fake->qp.sq.state);
 }
 
-/* An event of an earlier life of the QP must not stop the next one. */
+/* An event from before a reset of the QP must not stop the QP. */
 static void qp_stop_in_other_states_is_ignored(struct kunit *test)
 {
 	static const enum ib_qp_state states[] = {
@@ -285,7 +285,7 @@ static void qp_stopped_to_error_clears_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.sq.state);
 }
 
-/* libmlx5 takes the bit for permission to create QPs with signature pipelining. */
+/* libmlx5 takes the bit as permission to create QPs with signature pipelining. */
 static void ucontext_without_drain_sigerr_offers_no_sqd2rts(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

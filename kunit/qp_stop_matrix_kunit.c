@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each operation on a QP with signature pipelining at each moment of a stop, and each pair of
- * them: the device must never be resumed while the response of bad data is still posted.
+ * Runs each operation on a QP with signature pipelining at each moment of a stop, and each pair of
+ * operations. The driver must never resume the device while the response for bad data is still
+ * posted.
  */
 #include <cxib/signature_pipelining.h>
 
@@ -16,27 +17,26 @@
 
 #define MATRIX_KEY	0x123400
 
-/* wr_id are addresses of ib_cqe. */
+/* wr_ids are addresses of struct ib_cqe. */
 #define MATRIX_RESPONSE	((struct ib_cqe *)0x1000)
 #define MATRIX_NONE	((struct ib_cqe *)0x2000)
 
-/* WQEBB of the response; the transfer is before it. */
+/* WQEBB of the response, which follows the transfer. */
 #define MATRIX_RESUME	1
 
-/* QUERY_QP commands until a device that drains has stopped. */
+/* Number of QUERY_QP commands until a draining device has stopped. */
 #define MATRIX_QUERIES	2
 
 /**
- * struct matrix - an RC QP in RTS whose transfer has failed, and a device that does as one does
+ * struct matrix - an RC QP in RTS whose transfer has failed, with a model of the device
  * @fake: the QP and its device
  * @pd: PD of the QP and of @mr
  * @mr: the failed MR
  * @in_device: enum hw_qp_state
- * @queries: so many QUERY_QP commands more until the device has stopped
- * @stops_at: the device stops before it executes a command with this opcode, if the QP is in RTS
- *	there; 0: not
+ * @queries: number of QUERY_QP commands until the device has stopped
+ * @stops_at: opcode of the command before which the device stops if the QP is in RTS; 0: none
  * @refuses_error: 2ERR_QP fails
- * @is_noted: the CQE of the error was written in this life of the QP
+ * @is_noted: the CQE of the error was written since the last reset of the QP
  * @good_sent: the device was resumed with the response as it was posted
  */
 struct matrix {
@@ -181,7 +181,7 @@ static int matrix_to_state(struct matrix *matrix, enum ib_qp_state state)
 	return matrix_modify(matrix, (struct ib_qp_attr){ .qp_state = state }, 0);
 }
 
-/* A QP in RTS, with a transfer and its response posted. */
+/* Prepares a QP in RTS with a posted transfer and its response. */
 static void matrix_begin(struct kunit *test, bool is_manual)
 {
 	struct matrix *matrix = test->priv;
@@ -217,7 +217,7 @@ static void matrix_raise(struct matrix *matrix, enum hw_event_type type)
 	cxib_queue_event(&matrix->fake->ibdev, type, HW_EVENT_QUEUE_TYPE_QP, FAKE_QPN);
 }
 
-/* Moments: each prepares a QP that matrix_begin() has made. */
+/* Moments: each brings a QP of matrix_begin() to a moment of the stop. */
 
 static void moment_running(struct matrix *matrix)
 {
@@ -316,7 +316,7 @@ static const struct {
 	{ "ERR in device", moment_error_in_device },
 };
 
-/* Operations: what a ULP, the RDMA core, the peer or the device may do. */
+/* Operations of a ULP, the RDMA core, the peer or the device. */
 
 static int operation_nothing(struct matrix *matrix)
 {
@@ -398,12 +398,12 @@ static int operation_poll(struct matrix *matrix)
 	return cxib_poll_cq(&matrix->fake->cq.ib, 1, &wc);
 }
 
-/* Early, which a ULP must not do. */
+/* The MR is checked early, which a ULP must not do. */
 static int operation_check_mr(struct matrix *matrix)
 {
 	struct ib_mr_status status;
 
-	/* With the manual policy the ULP checks the MR after its response only. */
+	/* With the manual policy the ULP checks the MR only after its response. */
 	if (cxib_qp_is_manual(&matrix->fake->qp))
 		return 0;
 	return cxib_check_mr_status(&matrix->mr.mr.ib, IB_MR_CHECK_SIG_STATUS, &status);
@@ -456,7 +456,7 @@ static const struct {
 	{ "post", operation_post },
 };
 
-/* The stop comes to its end: the event comes, and the work item runs. */
+/* Completes the stop: the event arrives and the work item runs. */
 static void matrix_finish(struct matrix *matrix)
 {
 	struct cxib_qp *qp = &matrix->fake->qp;
@@ -470,8 +470,8 @@ static void matrix_finish(struct matrix *matrix)
 }
 
 /*
- * Besides: a stop that is over has cancelled the response, or the QP is in ERR, RESET or stopped;
- * and what has no explanation ends in ERR or stays stopped.
+ * In addition: a completed stop has cancelled the response, or the QP is in ERR, in RESET or
+ * stopped. An unexplained stop ends in ERR or stays stopped.
  */
 static void matrix_expect_safe(struct kunit *test, const char *moment, const char *first,
 			       const char *second)
@@ -516,11 +516,11 @@ static void qp_stop_pairs_of_operations_are_safe(struct kunit *test)
 }
 
 /**
- * struct outcome - what an operation returns at a moment, and the state of the QP then
+ * struct outcome - result of an operation at a moment, and the state of the QP afterwards
  * @is_manual: the policy
  * @prepare: the moment
  * @run: the operation
- * @result: what it returns
+ * @result: result of the operation
  * @state: enum ib_qp_state
  */
 struct outcome {
@@ -540,7 +540,7 @@ static const struct outcome outcomes[] = {
 	{ false, moment_stopping_at_query, operation_rts_attributes, 0, IB_QPS_RTS },
 	{ false, moment_handled, operation_rts_attributes, 0, IB_QPS_RTS },
 	{ false, moment_stopped, operation_from_rts, 0, IB_QPS_RTS },
-	/* SQD by the ULP waits for what was announced. */
+	/* A transition to SQD by the ULP waits for the announced WQEs. */
 	{ false, moment_stopped, operation_to_sqd, 0, IB_QPS_SQD },
 	{ false, moment_event_seen, operation_to_sqd_notify, 0, IB_QPS_SQD },
 	{ false, moment_draining, operation_to_sqd_notify, 0, IB_QPS_SQD },

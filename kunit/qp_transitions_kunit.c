@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every transition of every service type with every attribute, against the InfiniBand Architecture
- * Specification, volume 1, table 91, "QP state transition properties".
+ * Checks every transition of every service type with every attribute against the InfiniBand
+ * Architecture Specification, volume 1, table 91, "QP state transition properties".
  */
 #include "fake_queue_pair.h"
 #include "hw/command_queue.h"
@@ -147,7 +147,7 @@ static void modify_qp_all_attrs_returns_0(struct kunit *test)
 				    "transition %zu", i);
 }
 
-/* As user space numbers them: those of MRs, and of a newer rdma-core, are no error. */
+/* User space may pass access flags of MRs, or flags of a newer rdma-core, which are no error. */
 static void modify_qp_access_flags_of_user_space_return_0(struct kunit *test)
 {
 	const u32 local_write = BIT(0), remote = BIT(1) | BIT(2) | BIT(3);
@@ -203,7 +203,7 @@ static void modify_qp_sqd_to_rts_sets_alternate_path_in_rts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, num_issued);
 }
 
-/* Nor does it take anything else for XRC. */
+/* For XRC it takes no other attribute either. */
 static void modify_qp_xrc_sqd_to_rts_sets_access_in_rts(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
@@ -259,7 +259,7 @@ static void try_without_attributes(struct kunit *test, enum ib_qp_type type,
 		KUNIT_EXPECT_NE_MSG(test, 0, err, "type %d, from %d to %d", type, from, to);
 }
 
-/* RESET and ERR are reachable from any state, others only as in the table. */
+/* Any state can go to RESET and ERR; other transitions must be in the table. */
 static void modify_qp_unlisted_transition_returns_error(struct kunit *test)
 {
 	enum ib_qp_state from, to;
@@ -271,7 +271,7 @@ static void modify_qp_unlisted_transition_returns_error(struct kunit *test)
 				try_without_attributes(test, types[i], from, to);
 }
 
-/* SQE to RTS succeeds for GSI only: ib_mad recovers its QP after each failed MAD. */
+/* SQE to RTS succeeds for the GSI QP only: ib_mad recovers its QP after each failed MAD. */
 static void modify_qp_fatal_to_err_or_reset_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;

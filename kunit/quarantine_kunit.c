@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory of queues whose create command has an unknown outcome. */
+/* Memory of queues whose create command has an unknown outcome stays allocated. */
 #include "fake_queue_pair.h"
 #include "hw/buffer.h"
 
@@ -81,7 +81,7 @@ static void count_unpinned(struct cxib_dbr_page *page)
 	num_unpinned++;
 }
 
-/* The page of a user queue outlives the queue, and its user context. */
+/* The page of a user queue outlives the queue and its user context. */
 static void release_pinned_after(struct kunit *test, int err, unsigned int expected)
 {
 	static const struct cxib_user_interface user = { .unpin_record = count_unpinned };

@@ -22,7 +22,7 @@
 #define MAX_COUNT	32
 #define PERIOD		4095
 
-/* A ring of 2^8 CQEs of 64 bytes has four pages of 4 KiB, one of 128 bytes eight. */
+/* A ring of 2^8 CQEs has four pages of 4 KiB with CQEs of 64 bytes, and eight with 128 bytes. */
 #define LOG_SIZE	8
 #define PAGES(bytes)	DIV_ROUND_UP(bytes, SZ_4K)
 #define CQ_BYTES	BIT(LOG_SIZE + 6)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A fake HCA that completes each command with the output that the case has prepared, and keeps the
- * input for the case to check.
+ * input for the case.
  */
 #ifndef CXIB_KUNIT_SCRIPTED_HCA_H
 #define CXIB_KUNIT_SCRIPTED_HCA_H
@@ -32,7 +32,7 @@ struct scripted_hca {
 	u8 status;
 };
 
-/* Freed with the case. */
+/* KUnit frees the device with the case. */
 struct scripted_hca *scripted_hca_create(struct kunit *test);
 
 #endif

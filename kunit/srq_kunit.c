@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SRQs of the kernel: sizes, commands, and what remains after a command has failed; events.
+ * Kernel SRQs: sizes, commands, events, and what remains after a failed command.
  *
- * The limits are those that cxib_fill_device_attr() reports for a device with log_max_srq_sz 15
- * and max_wqe_sz_rq 512: 2^15 - 1 WRs, and (512 - 16) / 16 SGEs, because a WQE has a next segment
- * of 16 bytes and a data segment of 16 bytes for each SGE.
+ * The limits are those that cxib_fill_device_attr() reports for a device with log_max_srq_sz 15 and
+ * max_wqe_sz_rq 512: 2^15 - 1 WRs, and (512 - 16) / 16 SGEs, because a WQE has a next segment of 16
+ * bytes and a data segment of 16 bytes for each SGE.
  */
 #include <linux/delay.h>
 #include <linux/dmapool.h>
@@ -204,7 +204,7 @@ static int srq_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, destroy_pool, fixture);
 }
 
-/* Sets what the RDMA core sets before it calls the driver. */
+/* Sets the members that the RDMA core sets before it calls the driver. */
 static void prepare_srq(struct fixture *fixture, struct cxib_srq *srq, enum ib_srq_type type)
 {
 	*srq = (struct cxib_srq){};
@@ -238,7 +238,7 @@ static void create_default(struct kunit *test, struct fixture *fixture, struct c
 	fixture->fake->hca->commands = 0;
 }
 
-/* Address of the next doorbell record: the pool first returns the one freed last. */
+/* Returns the address of the next doorbell record. The pool returns the last freed one first. */
 static dma_addr_t next_dbr(struct kunit *test, struct fixture *fixture)
 {
 	struct dma_pool *pool = fixture->fake->hw.dbr_pool;
@@ -260,7 +260,7 @@ static enum cxib_hw_state state_of(const struct fixture *fixture)
 	return cxib_hw_state(fixture->fake->hw.bus);
 }
 
-/* Destroys an SRQ at the end of a case. Only the reference of the creator is left. */
+/* Destroys an SRQ at the end of a case, when only the creator's reference is left. */
 static void destroy_srq(struct kunit *test, struct fixture *fixture, struct cxib_srq *srq)
 {
 	fixture->fail_opcode = 0;
@@ -270,8 +270,8 @@ static void destroy_srq(struct kunit *test, struct fixture *fixture, struct cxib
 }
 
 /*
- * ib_create_srq() returns at least the requested sizes. One WQE is never posted, and the numbers
- * and lengths of WQEs are powers of two, so a size is 2^n - 1, and an SGE count (2^n - 16) / 16.
+ * ib_create_srq() returns at least the requested sizes. One WQE is never posted, and number and
+ * length of WQEs are powers of two. So a size is 2^n - 1, and a number of SGEs is (2^n - 16) / 16.
  */
 static const struct {
 	u32 max_wr, got_wr, log_size;
@@ -288,7 +288,7 @@ static const struct {
 	{ 1, 1, 1, MAX_SRQ_SGE, MAX_SRQ_SGE, 9 },
 };
 
-/* log_rq_stride of an XRC SRQ counts these units, log_wq_stride of an RMP bytes: mlx5_ifc.h. */
+/* log_rq_stride of an XRC SRQ is in these units, log_wq_stride of an RMP in bytes: mlx5_ifc.h. */
 #define STRIDE_UNIT	16
 
 static void expect_sizes(struct kunit *test, const struct fixture *fixture, u32 log_size,
@@ -369,7 +369,7 @@ static void create_srq_beyond_max_returns_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
-/* Tag matching is for user space only: the kernel has no verb that adds a tag. */
+/* Tag matching is for user space only, as no kernel verb adds a tag. */
 static void create_srq_unsupported_type_returns_eopnotsupp(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -389,7 +389,7 @@ static void create_srq_unsupported_type_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
-/* The tag list has one entry more than tags. */
+/* The tag list has one more entry than tags. */
 static void srq_init_tag_list_rounds_up(struct kunit *test)
 {
 	static const struct {
@@ -439,7 +439,7 @@ static void create_srq_basic_sets_rmp_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srq->buffer.pages[0].dma, be64_to_cpu(pas[0]));
 	KUNIT_EXPECT_EQ(test, SRQN, srq->srqn);
 	KUNIT_EXPECT_PTR_EQ(test, srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
-	/* CQEs of a basic SRQ arrive in the CQs of QPs. */
+	/* The CQEs of a basic SRQ go to the CQs of the QPs. */
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
 	destroy_srq(test, fixture, srq);
 }
@@ -527,7 +527,7 @@ static void create_srq_refused_command_frees_memory(struct kunit *test)
 	}
 }
 
-/* A device that returns the number of an existing SRQ: the older one stays. */
+/* The device returns the number of an existing SRQ, which must stay. */
 static void create_srq_duplicate_srqn_is_destroyed(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -547,7 +547,7 @@ static void create_srq_duplicate_srqn_is_destroyed(struct kunit *test)
 	destroy_srq(test, fixture, &fixture->srq);
 }
 
-/* After a bad output the device may have the SRQ, and write to its memory. */
+/* After an invalid output the SRQ may exist in the device, which may write to its memory. */
 static void create_srq_bad_output_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -567,7 +567,7 @@ static void create_srq_bad_output_keeps_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 }
 
-/* The fake device runs in another thread, whose allocations do not fail. */
+/* Allocations of the fake device do not fail, because it runs in another thread. */
 static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -628,7 +628,7 @@ static void expect_armed(struct kunit *test, const struct fixture *fixture, u32 
 	KUNIT_EXPECT_EQ(test, fixture->type->type == IB_SRQT_XRC ? 0 : PD_UID, armed_uid(fixture));
 }
 
-/* With a limit above max_wr the event would be raised at once. Limit 0 disarms it. */
+/* A limit above max_wr would raise the event at once. Limit 0 disarms it. */
 static void modify_srq_limit_in_range_arms_event(struct kunit *test)
 {
 	static const u32 requested[] = { 5, MAX_SRQ_WR };
@@ -715,7 +715,7 @@ static void destroy_srq_frees_srqn_and_memory(struct kunit *test)
 	expect_nothing_left(test, fixture, dbr);
 }
 
-/* The CQE of the SRQ is not polled afterwards. */
+/* The CQE of the SRQ is no longer polled. */
 static void destroy_srq_xrc_removes_its_cqes(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -737,7 +737,7 @@ static void destroy_srq_xrc_removes_its_cqes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-/* The user's udata says that an error can be returned. A DEVX object may refer to the SRQ. */
+/* With the udata of a user the driver can return an error. A DEVX object may refer to the SRQ. */
 static void destroy_srq_user_refused_keeps_srq(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -757,7 +757,10 @@ static void destroy_srq_user_refused_keeps_srq(struct kunit *test)
 	destroy_srq(test, fixture, &fixture->srq);
 }
 
-/* Destroying a kernel object must not fail, so DMA is switched off before memory is freed. */
+/*
+ * The destruction of a kernel object must not fail, so the driver turns DMA off before it frees
+ * memory.
+ */
 static void destroy_srq_kernel_refused_switches_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Step lists: order, and the steps that a failure undoes. */
+/* Step lists: order, and the undo of steps after a failure. */
 #include <linux/string.h>
 
 #include "hw/hw.h"

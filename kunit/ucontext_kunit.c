@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Creation of user contexts: what is refused, the response, what an error leaves. */
+/* Creation of user contexts: refused requests, the response, and the clean-up after an error. */
 #include <linux/mman.h>
 #include <linux/swiotlb.h>
 #include <linux/uaccess.h>
@@ -16,7 +16,7 @@
 #define FIRST_UAR	0x10
 #define SPARE		0x40	/* offset of the response in the page of the request */
 
-/* libmlx5 of 2016 and older: no lib_caps. */
+/* libmlx5 of 2016 and older has no lib_caps. */
 #define OLD_REQUEST	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps)
 
 /**
@@ -79,7 +79,7 @@ static int ucontext_init(struct kunit *test)
 	return 0;
 }
 
-/* What ib_uverbs does for a process whose request and response have these lengths. */
+/* Does what ib_uverbs does for a process with a request and a response of these lengths. */
 static int open_context(struct fixture *fixture, size_t request, size_t response)
 {
 	struct ib_udata *udata = &fixture->attrs.driver_udata;
@@ -173,7 +173,7 @@ static void ucontext_unreadable_request_returns_efault(struct kunit *test)
 	expect_nothing_left(test);
 }
 
-/* As with swiotlb=force. */
+/* The swiotlb is forced (swiotlb=force). */
 static void ucontext_with_bounced_dma_returns_eopnotsupp(struct kunit *test)
 {
 	struct io_tlb_mem bounced = { .force_bounce = true };
@@ -187,7 +187,7 @@ static void ucontext_with_bounced_dma_returns_eopnotsupp(struct kunit *test)
 	expect_nothing_left(test);
 }
 
-/* The version that both know: the device's caps are those of the latest. */
+/* The version is the highest that both support; the device reports the latest one. */
 static void ucontext_cqe_version_is_minimum_of_both(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -219,7 +219,7 @@ static void ucontext_with_dynamic_uars_allocates_none(struct kunit *test)
 	expect_nothing_left(test);
 }
 
-/* An older libmlx5 sends no lib_caps: what stands behind its request is not read. */
+/* An older libmlx5 sends no lib_caps, so the driver must not read what follows its request. */
 static void ucontext_of_older_library_asks_for_static_uars(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -282,7 +282,7 @@ static void ucontext_failed_step_undoes_steps_before(struct kunit *test)
 	expect_nothing_left(test);
 }
 
-/* The last step of a creation is to write into the memory of the process. */
+/* The last step of a creation writes to the memory of the process. */
 static void ucontext_unwritable_response_undoes_steps_before(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

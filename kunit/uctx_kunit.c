@@ -45,7 +45,7 @@ static void create_uctx_uid_0_returns_ebadmsg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_create_uctx(&scripted->queue, 0, &uid));
 }
 
-/* log_page_size counts from 4 KiB: umem in mlx5_ifc.h. */
+/* log_page_size 0 means 4 KiB: umem in mlx5_ifc.h. */
 static void create_umem_passes_pages(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -75,7 +75,7 @@ static void create_umem_passes_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, UMEM, hw_destroy_umem_in_get_umem_id(scripted->in));
 }
 
-/* Verbs objects of user space carry the uid, too. */
+/* Commands for verbs objects of user space have the uid as well. */
 static void object_commands_pass_uid(struct kunit *test)
 {
 	struct cxib_qp_transition transition = {

@@ -14,11 +14,11 @@
 /* MTTs of 8 bytes; xlt_octowords and xlt_offset count 16 bytes: mlx5_ifc.h, mlx5_ib/umr.c. */
 #define MTTS_OF_OCTOWORD	2
 
-/* An MTT whose offset in octowords takes more than the 16 bits of xlt_offset. */
+/* An MTT whose offset in octowords exceeds the 16 bits of xlt_offset. */
 #define FAR_MTT		(BIT(18) + CXIB_UMR_MTT_ALIGN)
 #define FAR_OCTOWORD	(FAR_MTT / MTTS_OF_OCTOWORD)
 
-/* Control, UMR control and mkey segments: two WQEBBs. The list is in a third one. */
+/* Control, UMR control and mkey segments fill two WQEBBs. The list is in a third one. */
 #define UMR_DS		((sizeof(struct hw_wqe_ctrl_seg) +		\
 			  sizeof(struct hw_wqe_umr_ctrl_seg) +		\
 			  sizeof(struct hw_mkey_seg)) / CXIB_DS_SIZE)
@@ -59,14 +59,14 @@ static void umr_access_change_uses_inline_mkey_seg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(segment));
-	/* As in mlx5_ib's own UMRs. */
+	/* mlx5_ib does this in its UMRs. */
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_umr_en(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_access_mode_1_0(segment));
 	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, hw_wqe_ctrl_seg_get_fm(control));
 	KUNIT_EXPECT_EQ(test, UMR_WQEBBS, fake->qp.sq.prod_index);
 }
 
-/* The list has whole units of CXIB_UMR_MTT_ALIGN MTTs: two of them for 9 MTTs. */
+/* The list consists of units of CXIB_UMR_MTT_ALIGN MTTs: two units for 9 MTTs. */
 static void umr_mtts_use_xlt_offset_and_list(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_umr_qp(test);
@@ -81,7 +81,10 @@ static void umr_mtts_use_xlt_offset_and_list(struct kunit *test)
 	const struct hw_wqe_data_seg *list = fake_block(fake, 2);
 
 	KUNIT_EXPECT_EQ(test, LIST_DS, hw_wqe_ctrl_seg_get_ds(control));
-	/* Not check_free: a process can free the mkeys of its MRs, and the WQE would fail. */
+	/*
+	 * check_free is not set: a process can free the mkeys of its MRs, and the WQE would then
+	 * fail.
+	 */
 	KUNIT_EXPECT_EQ(test, HW_UMR_FLAGS_TRANSLATION_OFFSET_EN,
 			hw_wqe_umr_ctrl_seg_get_flags(umr));
 	KUNIT_EXPECT_EQ(test, mtts / MTTS_OF_OCTOWORD, hw_wqe_umr_ctrl_seg_get_xlt_octowords(umr));

@@ -9,7 +9,7 @@
 #include "user/uobject.h"
 
 /**
- * struct event_file - a uobject with an event handler, as the RDMA core has it
+ * struct event_file - a uobject with an event handler, as in the RDMA core
  * @uobject: uobject
  * @handler: its event handler
  */
@@ -27,10 +27,10 @@ static const struct uverbs_api_object event_file_object = {
 };
 
 /**
- * struct fixture - two neighbours in memory on one device
+ * struct fixture - a device and adjacent files
  * @ib: device; not registered
  * @context: user context
- * @files: files of asynchronous events, each directly behind the other
+ * @files: files of asynchronous events, adjacent in memory
  */
 struct fixture {
 	struct ib_device ib;
@@ -75,7 +75,7 @@ static void event_handler_of_file_is_inner_one(struct kunit *test)
 				    cxib_async_event_handler(&fixture->files[i].uobject));
 }
 
-/* Both neighbours have one, directly before and directly behind the file. */
+/* Both neighbours have a handler, directly before and directly after the file. */
 static void event_handler_of_file_without_one_is_not_found(struct kunit *test)
 {
 	struct {
@@ -103,7 +103,7 @@ static void event_handler_that_is_not_wholly_inside_is_not_found(struct kunit *t
 	KUNIT_EXPECT_NULL(test, cxib_async_event_handler(&fixture->files[0].uobject));
 }
 
-/* 1: a reader, as uverbs_try_lock_object() counts; a writer needs 0. */
+/* 1 means one reader, as uverbs_try_lock_object() counts; a writer needs 0. */
 static void uobject_pinned_has_reader_and_reference(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

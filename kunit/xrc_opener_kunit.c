@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* QP handles of registrations, with the RDMA core's own ib_open_qp(); their events. */
+/* QP handles of registrations, created by ib_open_qp() of the RDMA core, and their events. */
 #include <linux/slab.h>
 #include <rdma/cxib_user_ioctl_cmds.h>
 #include <rdma/ib_verbs.h>
@@ -64,7 +64,7 @@ static int xrc_opener_init(struct kunit *test)
 	fixture->qp.qp_type = IB_QPT_XRC_TGT;
 	fixture->qp.xrcd = &fixture->xrcd;
 	INIT_LIST_HEAD(&fixture->qp.open_list);
-	/* A handle of the RDMA core, which keeps the QP: destroying it takes a device. */
+	/* The RDMA core has a handle of the QP, so that no device is needed to destroy it. */
 	atomic_set(&fixture->qp.usecnt, 1);
 	for (i = 0; i < RECEIVERS; i++) {
 		fixture->receivers[i].handler.handler = receive;
@@ -83,7 +83,10 @@ static void xrc_opener_exit(struct kunit *test)
 	xa_destroy(&fixture->xrcd.tgt_qps);
 }
 
-/* As the RDMA core's handler of an XRC_TGT QP: for each handle, with the element as iterator. */
+/*
+ * Does what the RDMA core does for an XRC_TGT QP: calls each handle, and the list element is the
+ * iterator.
+ */
 static void raise_event(struct fixture *fixture, enum ib_event_type type)
 {
 	struct ib_event event = { .device = &fixture->ib, .event = type };
@@ -136,7 +139,7 @@ static void opener_of_registration_counts_as_such(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, handles.num_openers);
 }
 
-/* The RDMA core shows a QP before it initializes the list. */
+/* The RDMA core publishes a QP before it initializes the list. */
 static void handles_of_qp_without_list_are_none(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Receives of XRC target QPs: the CQE has the SRQN of the WQE that the message consumed. */
+/* Receives of XRC target QPs: the CQE has the SRQN of the WQE that the message has consumed. */
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -18,10 +18,10 @@
 
 #define NUM_SRQS	2
 #define CORRUPT_CQES	20000
-/* Until a thread on another CPU counts as stuck. */
+/* Limit after which a thread on another CPU counts as stuck. */
 #define PATIENCE_MS	60000
 
-/* wr_id of the first WR of each SRQ, and lengths of messages. */
+/* wr_id of the first WR of each SRQ, and lengths of the messages. */
 #define FIRST_ID	100
 #define SECOND_ID	200
 #define BYTES		5
@@ -238,7 +238,10 @@ static int poll_fn(void *data)
 	return polled;
 }
 
-/* A poller that waits for the lock of the SRQ, which the caller has, is between lookup and use. */
+/*
+ * Waits until the poller is between look-up and use. It needs the lock of the SRQ, which the caller
+ * holds.
+ */
 static bool await_references(struct fake_xrc *xrc)
 {
 	const struct cxib_qp *qp = &xrc->fake->qp;
@@ -256,7 +259,7 @@ static bool await_references(struct fake_xrc *xrc)
 	return true;
 }
 
-/* Whoever destroys them does not take the lock of this CQ, but waits for the references. */
+/* The thread that destroys them does not take the lock of this CQ, but waits for the references. */
 static void poll_cq_xrc_recv_holds_qp_and_srq(struct kunit *test)
 {
 	struct fake_xrc *xrc = create_srqs(test);

@@ -112,7 +112,7 @@ static u32 destroyed_number(enum object object, const void *in)
 	}
 }
 
-/* The SRQ refers to all other objects. */
+/* The SRQ refers to all other objects, so it must be destroyed first. */
 static u8 destroy_object(struct fixture *fixture, enum object object, const void *in)
 {
 	if (destroyed_number(object, in) != object_types[object].number || !fixture->count[object])
@@ -164,7 +164,7 @@ static void destroy_pool(void *data)
 	cxib_hw_destroy_dbr_pool(&fixture->fake->hw);
 }
 
-/* A device has its XRC objects created and destroyed once. */
+/* A device creates and destroys its XRC objects only once. */
 static void prepare_xrc(struct fixture *fixture)
 {
 	struct cxib_xrc *xrc = &fixture->fake->ibdev.xrc;
@@ -201,7 +201,10 @@ static int xrcd_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, destroy_pool, fixture);
 }
 
-/* Sum of the addresses of the next two doorbell records: a pool returns those freed last. */
+/*
+ * Sum of the addresses of the next two doorbell records. The pool returns the last freed ones
+ * first.
+ */
 static u64 next_dbrs(struct kunit *test, struct fixture *fixture)
 {
 	struct dma_pool *pool = fixture->fake->hw.dbr_pool;
@@ -281,7 +284,7 @@ static void xrc_without_cap_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_alloc_xrcd(&xrcd.ib, NULL));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_xrc_init(&fixture->fake->ibdev));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
-	/* Without objects there is nothing to undo. */
+	/* Without objects this call does nothing. */
 	cxib_xrc_destroy(&fixture->fake->ibdev);
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
@@ -339,7 +342,7 @@ static void xrc_init_again_issues_no_command(struct kunit *test)
 	destroy_xrc(test, fixture);
 }
 
-/* Creating the first XRC QPs at once. */
+/* Several threads create the first XRC QP at the same time. */
 static void xrc_init_concurrent_creates_objects_once(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -355,7 +358,7 @@ static void xrc_init_concurrent_creates_objects_once(struct kunit *test)
 	destroy_xrc(test, fixture);
 }
 
-/* The CQ has a page of 64-byte CQEs, which the device must not take for valid ones. */
+/* The CQ has a page of 64-byte CQEs, which the device must not treat as valid. */
 static void xrc_init_cq_has_invalid_cqes(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -380,7 +383,7 @@ static void xrc_init_cq_has_invalid_cqes(struct kunit *test)
 	destroy_xrc(test, fixture);
 }
 
-/* The SRQ has a page of WQEs of 32 bytes: a next segment, and one data segment. */
+/* The SRQ has a page of 32-byte WQEs: a next segment and one data segment. */
 static void xrc_init_srq_refers_to_cq_and_xrcd(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -393,7 +396,7 @@ static void xrc_init_srq_refers_to_cq_and_xrcd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_create_xrc_srq_in_get_uid(in));
 	KUNIT_EXPECT_EQ(test, ilog2(PAGE_SIZE / WQE_BYTES),
 			hw_xrc_srqc_get_log_xrc_srq_size(context));
-	/* In units of 16 bytes. */
+	/* The stride is in units of 16 bytes. */
 	KUNIT_EXPECT_EQ(test, 1, hw_xrc_srqc_get_log_rq_stride(context));
 	KUNIT_EXPECT_EQ(test, PDN, hw_xrc_srqc_get_pd(context));
 	KUNIT_EXPECT_EQ(test, XRCDN, hw_xrc_srqc_get_xrcd(context));
@@ -414,13 +417,13 @@ static void describe_creation(const u16 *opcode, char *description)
 
 KUNIT_ARRAY_PARAM(creation, creations, describe_creation);
 
-/* Number of the step that is the parameter of the case. */
+/* Returns the number of the step in the case's parameter. */
 static unsigned int step_of(const struct kunit *test)
 {
 	return (const u16 *)test->param_value - creations;
 }
 
-/* Commands: the steps up to the refused one, and the undo of those before it, last step first. */
+/* Commands: the steps up to the refused one, then the undo of the earlier ones in reverse order. */
 static void xrc_init_refused_command_undoes_steps(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -446,7 +449,7 @@ static void xrc_init_refused_command_undoes_steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
-/* Steps that have one before them to undo. */
+/* Steps after the first one, which have earlier steps to undo. */
 static const unsigned int later_steps[] = { 1, 2, 3 };
 
 static void describe_later_step(const unsigned int *step, char *description)
@@ -475,7 +478,7 @@ static void xrc_init_refused_undo_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
-/* After a bad output the device may have the object, and write to its memory. */
+/* After an invalid output the object may exist in the device, which may write to its memory. */
 static void xrc_init_bad_output_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -495,7 +498,7 @@ static void xrc_init_bad_output_keeps_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
-/* The fake device runs in another thread, whose allocations do not fail. */
+/* Allocations of the fake device do not fail, because it runs in another thread. */
 static void xrc_init_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

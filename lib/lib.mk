@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The libraries for user space; included by the top Makefile. Built in the lab tree; LIBRARIES_EXEC= builds with the tools
-# of this host instead (then also give another LIBRARIES_BUILD).
+# The user-space libraries; included by the top Makefile. They are built in the lab tree. LIBRARIES_EXEC= builds them
+# with the tools of this host instead; then LIBRARIES_BUILD must be set as well.
 
 LIBRARIES_EXEC ?= tools/lab/exec --
 LIBRARIES_BUILD ?= build/xrcrcv
 
-# Several checks at a time may want the same libraries.
+# Concurrent checks may build the same libraries.
 libraries_lock = mkdir -p $(dir $(LIBRARIES_BUILD)) && flock $(dir $(LIBRARIES_BUILD)).xrcrcv.lock
 libraries_configure = $(libraries_lock) $(LIBRARIES_EXEC) cmake -S lib/xrcrcv -G Ninja --log-level=NOTICE
 libraries_sanitized = $(LIBRARIES_BUILD)-sanitized

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases that are wrong on purpose: the proof that a failed expectation, a write
- * out of bounds and a value that its hardware field cannot hold make a run fail.
- * Never part of the module of the suites.
+ * Cases that are wrong on purpose. They prove that a failed expectation, an out-of-bounds write and
+ * a value that its hardware field cannot hold make a run fail. They are not in the module of the
+ * suites.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -32,7 +32,7 @@ static void writes_behind_a_buffer(struct kunit *test)
 	WRITE_ONCE(buffer[position], 0xa5);
 }
 
-/* Passes: the setter cuts the value off, and a debug build warns of it. */
+/* The case passes, but a debug build warns that the setter truncates the value. */
 static void sets_a_field_to_more_than_it_holds(struct kunit *test)
 {
 	struct hw_cqc context = {};

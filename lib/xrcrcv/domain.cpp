@@ -8,7 +8,7 @@ namespace xrcrcv {
 
 namespace {
 
-/** What libibverbs allocates for an ibv_xrcd: the same from rdma-core 44 to 65. */
+/** libibverbs allocates this structure for an ibv_xrcd, unchanged from rdma-core 44 to 65. */
 struct XrcdOfLibibverbs {
     ibv_xrcd xrcd;
     std::uint32_t comp_mask;
@@ -17,7 +17,7 @@ struct XrcdOfLibibverbs {
 static_assert(offsetof(XrcdOfLibibverbs, xrcd) == 0);
 static_assert(offsetof(XrcdOfLibibverbs, handle) == sizeof(ibv_xrcd) + sizeof(std::uint32_t));
 
-/** Bit of comp_mask: libibverbs has stored the handle, VERBS_XRCD_HANDLE in its sources. */
+/** Bit of comp_mask: libibverbs has stored the handle (VERBS_XRCD_HANDLE in its sources). */
 constexpr std::uint32_t has_handle = 1;
 
 } // namespace

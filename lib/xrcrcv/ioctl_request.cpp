@@ -11,7 +11,7 @@ namespace xrcrcv {
 IoctlRequest::IoctlRequest(std::uint16_t object, std::uint16_t method) {
     message_.header.object_id = object;
     message_.header.method_id = method;
-    // cxib has the driver id of mlx5_ib, because it has that driver's user space interface.
+    // cxib has mlx5_ib's user-space interface, and therefore its driver ID.
     message_.header.driver_id = RDMA_DRIVER_MLX5;
 }
 
@@ -34,7 +34,7 @@ void IoctlRequest::add_fd(std::uint16_t id, int fd) {
 void IoctlRequest::add_input(std::uint16_t id, std::span<const std::byte> bytes) {
     std::uint64_t data = 0;
 
-    // A value of at most eight bytes takes the place of its address.
+    // A value of at most eight bytes is stored in place of its address.
     if (bytes.size() <= sizeof(data))
         std::memcpy(&data, bytes.data(), bytes.size());
     else

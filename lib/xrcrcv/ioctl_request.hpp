@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
- * uverbs ioctls of a context. libibverbs does not export its functions for them.
+ * uverbs ioctls of a context, for which libibverbs exports no functions.
  */
 #pragma once
 
@@ -30,10 +30,10 @@ public:
     /** Adds a constant; the kernel's definition of the attribute gives its width. */
     void add_constant(std::uint16_t id, std::uint64_t value) { add(id, sizeof(value), value); }
 
-    /** Adds bytes to read; those of more than eight have to stay where they are until execute(). */
+    /** Adds bytes to read. More than eight bytes must stay unchanged until execute(). */
     void add_input(std::uint16_t id, std::span<const std::byte> bytes);
 
-    /** Adds bytes to be written by execute(). */
+    /** Adds bytes that execute() writes. */
     void add_output(std::uint16_t id, std::span<std::byte> bytes);
 
     /** Executes the method in the kernel. Returns 0 or a positive errno; errno is not changed. */
@@ -54,7 +54,7 @@ private:
     static_assert(offsetof(Header, method_id) == offsetof(ib_uverbs_ioctl_hdr, method_id));
     static_assert(offsetof(Header, driver_id) == offsetof(ib_uverbs_ioctl_hdr, driver_id));
 
-    /** Four is the most that a method needs (REGISTER). */
+    /** The REGISTER method needs four attributes, the maximum. */
     static constexpr std::size_t max_attributes = 4;
 
     struct Message {
@@ -79,7 +79,7 @@ std::span<std::byte> writable_bytes_of(T& value) {
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/** Executes a write() command of the core by its ioctl. Returns 0 or a positive errno. */
+/** Executes a write() command of the RDMA core through its ioctl. Returns 0 or a positive errno. */
 [[nodiscard]] int invoke_write(const ibv_context& context, ib_uverbs_write_cmds command,
                                std::span<const std::byte> request, std::span<std::byte> response);
 

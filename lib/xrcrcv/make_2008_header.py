@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes an <infiniband/verbs.h> that has the XRC interface of 2008, too, from the one of today's rdma-core.
+"""Generates an <infiniband/verbs.h> with the additional XRC interface of 2008 from today's rdma-core header.
 
-Declarations are inserted beside places that are looked for. One that is missing, or is there more than once, ends it:
-a header whose structures differ from what the library was compiled with must not be installed.
+The script inserts declarations at places that it searches for, and fails if a place is missing or occurs twice. A
+header whose structures differ from those of the compiled library must not be installed.
 """
 
 import argparse
@@ -15,15 +15,15 @@ import sys
 
 @dataclasses.dataclass(frozen=True)
 class Insertion:
-    """Text that follows a place in the header."""
+    """Text to insert after a place in the header."""
 
     what: str
-    # Matches the structure or enumeration that has the place, from its first line on, up to the place.
+    # Matches the structure or enumeration that contains the place, from its first line up to the place.
     anchor: str
     text: str
 
 
-# A tab or several blanks, as the header happens to have.
+# A tab or several spaces, as in the header.
 GAP = r"[ \t]+"
 
 INSERTIONS = [
@@ -106,12 +106,12 @@ static inline struct ibv_qp *ibv_create_qp_2008(struct ibv_pd *pd, struct ibv_qp
 #define ibv_create_qp ibv_create_qp_2008
 """
 
-# The last lines of the header: the end of extern "C", and of what keeps it from being read twice.
+# The last lines of the header: the ends of extern "C" and of the include guard.
 END = r"(?=\n#ifdef __cplusplus\n\}\n#endif\n(?:\s|#[ \t]*undef [^\n]*\n)*#endif /\* INFINIBAND_VERBS_H \*/\s*\Z)"
 
 
 class Refusal(Exception):
-    """The header is not one of those that the insertions are made for."""
+    """The header does not fit the insertions."""
 
 
 def insert(header: str, insertion: Insertion) -> str:
@@ -124,7 +124,7 @@ def insert(header: str, insertion: Insertion) -> str:
 
 
 def header_of_2008(header: str, source: str) -> str:
-    """The whole header; source: what it was made from, for its readers."""
+    """The complete header; source: its origin, for readers."""
     if "xrc_domain" in header:
         raise Refusal("it has the interface already")
     for insertion in INSERTIONS:

@@ -57,7 +57,7 @@ ibv_qp_cap capacities_of(const ib_uverbs_query_qp_resp& response) {
 } // namespace
 
 ib_uverbs_modify_qp modify_request(const ibv_qp_attr& attr, int mask) {
-    // The kernel reads those fields that the mask names. The others may hold anything.
+    // The kernel reads only the fields that the mask names. The others may have any value.
     return {
         .dest = path_request(attr.ah_attr),
         .alt_dest = path_request(attr.alt_ah_attr),

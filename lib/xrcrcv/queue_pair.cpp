@@ -11,9 +11,9 @@ namespace xrcrcv {
 namespace {
 
 /**
- * What events of these handles would name as their QP. The RDMA core delivers none to a handle that
- * was opened, and a QP that was just created has none; should that change, acknowledging one takes
- * the mutex of this QP and counts.
+ * The QP that events of these handles would name. The RDMA core delivers no events to an opened
+ * handle, and a new QP has none. Should that change, acknowledging an event would use the mutex and
+ * the counter of this QP.
  */
 ibv_qp& qp_of_events() {
     static constinit ibv_qp qp = {

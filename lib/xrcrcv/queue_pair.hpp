@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
- * QP handles of the RDMA core for XRC receive QPs, which last as long as a call of the library.
+ * QP handles of the RDMA core for XRC receive QPs. Each one exists during one call of the library.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace xrcrcv {
 
 /**
- * A handle of a QP in the kernel. The handle is destroyed with the object; the QP lives on if it is
- * registered or open elsewhere. All functions return 0 or a positive errno.
+ * A handle of a QP in the kernel. The destructor destroys the handle; the QP continues to exist if
+ * it is registered or open elsewhere. All functions return 0 or a positive errno.
  */
 class QueuePair {
 public:
@@ -27,10 +27,10 @@ public:
     /** Creates a QP. */
     [[nodiscard]] int create();
 
-    /** Opens the QP of a number. EINVAL: the XRC domain has none of that number. */
+    /** Opens the QP with this number. EINVAL: the XRC domain has no such QP. */
     [[nodiscard]] int open(std::uint32_t qpn);
 
-    /** Changes the attributes that @p mask names. */
+    /** Modifies the attributes in @p mask. */
     [[nodiscard]] int modify(const ibv_qp_attr& attr, int mask) const;
 
     /** Returns all attributes. */

@@ -19,7 +19,7 @@ IoctlRequest request_of(std::uint16_t method, const Domain& domain, const std::u
     return request;
 }
 
-/** A handle of no object: the kernel counts them up from 0, and runs out of memory before this. */
+/** An unused handle: the kernel counts handles from 0, and runs out of memory before this one. */
 constexpr std::uint32_t no_handle = std::numeric_limits<std::uint32_t>::max();
 
 int find(const Domain& domain, std::uint32_t qpn, std::uint32_t& registration) {
@@ -30,8 +30,8 @@ int find(const Domain& domain, std::uint32_t qpn, std::uint32_t& registration) {
 }
 
 /**
- * The error of a method. The kernel returns EPROTONOSUPPORT for methods that the driver does not
- * have, and EINVAL for all requests if the driver has not the user space interface of mlx5_ib.
+ * The error of a method. The kernel returns EPROTONOSUPPORT for a method that the driver lacks, and
+ * EINVAL for all requests if the driver does not have mlx5_ib's user-space interface.
  */
 int error_of_method(const ibv_context& context, int error) {
     switch (error) {
@@ -51,7 +51,7 @@ int error_of_method(const ibv_context& context, int error) {
 int check_methods(const ibv_context& context) {
     std::uint32_t registration = 0;
 
-    // ENOENT concerns the handle of the XRC domain.
+    // ENOENT means that the handle of the XRC domain does not exist.
     switch (const int error = find({context, no_handle}, 0, registration)) {
     case ENOENT:
         return 0;
@@ -70,7 +70,7 @@ int find_registration(const Domain& domain, std::uint32_t qpn, std::uint32_t& re
 int create_registration(const Domain& domain, std::uint32_t qpn) {
     IoctlRequest request = request_of(CXIB_METHOD_XRC_REGISTRATION_REGISTER, domain, qpn);
 
-    // The kernel returns the handle here; find_registration() returns it to later callers.
+    // The kernel returns the handle here, and find_registration() returns it later.
     request.add_handle(CXIB_ATTR_XRC_REGISTRATION_HANDLE, 0);
     request.add_fd(CXIB_ATTR_XRC_REGISTRATION_EVENTS, domain.context.async_fd);
     return error_of_method(domain.context, request.execute(domain.context));

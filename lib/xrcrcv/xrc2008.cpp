@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
- * The names of 2008, on libxrcrcv. Prototypes are those of the header that make_2008_header.py
- * makes.
+ * The names of 2008, implemented with libxrcrcv. The prototypes are those of the header that
+ * make_2008_header.py generates.
  */
 #include "xrcrcv/xrcrcv.h"
 
@@ -12,8 +12,8 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 
-// Programs that were compiled with the header of 2008 and libraries that were not have the same
-// structures, but for a member behind the end of one that libraries only read.
+// Programs compiled with the header of 2008 and other libraries must have the same structures,
+// except for a last member of a structure that libraries only read.
 static_assert(sizeof(ibv_qp_init_attr) == 64 + sizeof(void*));
 static_assert(offsetof(ibv_qp_init_attr, xrc_domain) == 64);
 static_assert(offsetof(ibv_srq, xrc_srq_num) == 28);
@@ -37,7 +37,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] ibv_xrcd* ibv_open_xrc_domain(ibv_context* context, int fd,
                                                              int oflag) {
-    // The kernel would create the XRC domain without a file whatever the flags say.
+    // Without a file the kernel would create the XRC domain whatever the flags are.
     if (!context || (fd == -1 && !(oflag & O_CREAT))) {
         errno = EINVAL;
         return nullptr;
@@ -49,7 +49,8 @@ extern "C" {
     };
     ibv_xrcd* const domain = ibv_open_xrcd(context, &attr);
 
-    // Such programs open an XRC domain for its registered QPs, so without them this call fails.
+    // Such programs open an XRC domain for registered QPs, so the call fails without support for
+    // them.
     if (domain && !xrcrcv_supported(context)) {
         (void)ibv_close_xrcd(domain);
         errno = ENOSYS;
@@ -96,7 +97,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] int ibv_create_xrc_rcv_qp(ibv_qp_init_attr* init_attr,
                                                          std::uint32_t* xrc_rcv_qpn) {
-    // Programs set nothing but the XRC domain; the rest may be anything.
+    // Programs set only the XRC domain; the rest is uninitialized.
     return init_attr ? xrcrcv_create(init_attr->xrc_domain, xrc_rcv_qpn) : failed(EINVAL);
 }
 

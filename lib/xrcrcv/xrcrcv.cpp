@@ -15,12 +15,12 @@ namespace xrcrcv {
 
 namespace {
 
-/** The number of no XRC receive QP: that of QP0. */
+/** The number of QP0, which no XRC receive QP has. */
 constexpr std::uint32_t no_qpn = 0;
 
-/** Sets errno to an error, which becomes the result; 0 leaves errno as it is. */
+/** Stores an error in errno and returns it; 0 leaves errno unchanged. */
 int result_of(int error) {
-    // There is no registration, or no XRC domain of that handle.
+    // No registration or XRC domain has that handle.
     if (error == ENOENT)
         error = EINVAL;
     if (error != 0)
@@ -28,7 +28,7 @@ int result_of(int error) {
     return error;
 }
 
-/** Calls @p function with the XRC domain in the kernel. */
+/** Calls @p function with the kernel's XRC domain. */
 template <typename Function>
 int with_domain(const ibv_xrcd* xrcd, Function function) {
     std::uint32_t handle = 0;
@@ -41,8 +41,8 @@ int with_domain(const ibv_xrcd* xrcd, Function function) {
 }
 
 /**
- * Calls @p function, which uses methods of the RDMA core, if the driver has registrations and the
- * kernel has the XRC domain.
+ * Calls @p function, which uses methods of the RDMA core, if the driver supports registrations and
+ * the kernel has the XRC domain.
  */
 template <typename Function>
 int with_registrations(const Domain& domain, std::uint32_t qpn, Function function) {
@@ -58,7 +58,7 @@ int register_qp(const Domain& domain, std::uint32_t qpn) {
     return error == EEXIST ? 0 : error;
 }
 
-/** Lets other threads run, also those of a lower priority. */
+/** Lets other threads run, including those with a lower priority. */
 void wait_for_other_thread() {
     const timespec shortly{.tv_nsec = 50000};
 
@@ -66,10 +66,10 @@ void wait_for_other_thread() {
 }
 
 /**
- * The handle is not there yet (ENOENT) while the REGISTER of another thread has made the
- * registration but not returned. It is in use (EBUSY) while another thread destroys the
- * registration, or compares it with a QP whose former registration had the handle. So only FIND
- * tells that there is no registration.
+ * A handle is invalid (ENOENT) while another thread's REGISTER has made the registration but not
+ * returned. A handle is busy (EBUSY) while another thread destroys the registration, or compares it
+ * with a QP whose former registration had the handle. So only FIND shows that there is no
+ * registration.
  */
 int unregister_qp(const Domain& domain, std::uint32_t qpn) {
     for (;; wait_for_other_thread()) {
@@ -88,10 +88,10 @@ int create_qp(const Domain& domain, std::uint32_t& qpn) {
 
     if (const int error = qp.create())
         return error;
-    // Another thread may have registered it already, because it knows the number of a former QP.
+    // Another thread that knows the number of a former QP may already have registered this QP.
     if (const int error = register_qp(domain, qp.number()))
         return error;
-    // From here on the registration alone keeps the QP. An open handle would repeat its events.
+    // From here on only the registration keeps the QP. An open handle would duplicate its events.
     if (const int error = qp.close()) {
         (void)unregister_qp(domain, qp.number());
         return error;

@@ -4,15 +4,16 @@
  *
  *   cc shared_receive.c $(pkg-config --cflags --libs xrcrcv) -o shared_receive
  *
- * Two processes receive through one QP whose creator has ended. main() runs a job of four processes. Those of a real
- * job are on two hosts and exchange the numbers of their queues through MPI; these use pipes.
+ * Two processes receive through one QP whose creator has exited. main() runs a job of four processes.
+ * The processes of a real job are on two hosts and exchange the numbers of their queues through MPI;
+ * these use pipes.
  *
- *   creator    makes the QP, connects it with the sender, and ends
- *   receivers  have an SRQ each, and have the QP registered: it belongs to them from then on
- *   sender     has one QP, and chooses the process that a message is for by the number of its SRQ
+ *   creator    creates the QP, connects it to the sender, and exits
+ *   receivers  have an SRQ each and register the QP, which then belongs to them
+ *   sender     has one QP, and selects the receiving process of a message by its SRQ number
  *
- * FILE identifies the XRC domain. Processes that may open it may use the QPs of the domain: its mode is the
- * permission, and 0600 is right for a job of one user.
+ * FILE identifies the XRC domain. Processes that may open FILE may use the QPs of the domain, so its
+ * mode is the permission. 0600 is right for a job of one user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 
 static const char *receiving_device, *sending_device, *file;
 
-/* For calls that return 0 or an errno. */
+/* Checks calls that return 0 or an errno. */
 static void check(int error, const char *what)
 {
 	if (!error)
@@ -39,7 +40,7 @@ static void check(int error, const char *what)
 	exit(1);
 }
 
-/* For calls that return a pointer, and set errno. */
+/* Checks calls that return a pointer and set errno. */
 static void *need(void *pointer, const char *what)
 {
 	if (!pointer)
@@ -74,7 +75,7 @@ static struct ibv_context *open_device(const char *name)
 	return need(context, "no such device");
 }
 
-/* One side of what a process sends or receives: a CQ, and memory for a message. */
+/* A CQ, and memory for a message to send or to receive. */
 struct end {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
@@ -119,8 +120,8 @@ static uint32_t lid_of(struct ibv_context *context)
 }
 
 /*
- * The XRC domain of the file, which is the same for all processes that open it on this device. The file descriptor is
- * needed no longer than the call.
+ * Opens the XRC domain of the file, which all processes that open the file on this device share.
+ * The file descriptor is needed only during the call.
  */
 static struct ibv_xrcd *open_domain(struct ibv_context *context)
 {
@@ -138,8 +139,8 @@ static struct ibv_xrcd *open_domain(struct ibv_context *context)
 }
 
 /*
- * The creator. xrcrcv_create() returns a number, not a handle: this is all that other processes need. INIT and RTR
- * are the only transitions, since the QP never sends.
+ * The creator. xrcrcv_create() returns a QP number instead of a handle, and other processes need
+ * only this number. The QP never sends, so it only goes to INIT and RTR.
  */
 static void create_qp(int job)
 {
@@ -167,14 +168,17 @@ static void create_qp(int job)
 	check(xrcrcv_modify(domain, qpn, &attr,
 			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), "to RTR");
-	/* The QP lives as long as someone has it registered; so the creator stays until others have. */
+	/*
+	 * The QP exists while a process has it registered, so the creator waits until the receivers
+	 * have registered it.
+	 */
 	get(job);
 	printf("creator: QP 0x%x is connected and registered by others; I end\n", qpn);
 }
 
 /*
- * A receiver. Its registration keeps the QP, and brings it the events of the QP: COMM_EST with the first message, to
- * each process that has it registered.
+ * A receiver. Its registration keeps the QP and delivers the events of the QP: the first message
+ * raises COMM_EST for each registered process.
  */
 static void receive(int job, int number)
 {
@@ -215,14 +219,17 @@ static void receive(int job, int number)
 	ibv_ack_async_event(&event);
 	put(job, 0);
 
-	/* The last one to do so takes the QP with it. An end of the process would do as well. */
+	/*
+	 * The last unregistration destroys the QP. The exit of the process would unregister it as
+	 * well.
+	 */
 	get(job);
 	check(xrcrcv_unregister(domain, qpn), "xrcrcv_unregister");
 	check(ibv_destroy_srq(srq), "ibv_destroy_srq");
 	check(ibv_close_xrcd(domain), "ibv_close_xrcd");
 }
 
-/* The sender's QP is one of today's libibverbs. */
+/* The sender uses a QP of today's libibverbs. */
 static void connect_sender(struct ibv_qp *qp, uint32_t qpn, uint32_t lid)
 {
 	struct ibv_qp_attr attr = {
@@ -253,7 +260,7 @@ static void send_to(struct end *end, struct ibv_qp *qp, uint32_t srqn, int numbe
 	await(end, "send");
 }
 
-/* A process of the job, and the socket to it. */
+/* A process of the job with a socket to it. */
 struct process {
 	pid_t pid;
 	int socket;
@@ -322,7 +329,7 @@ int main(int argc, char **argv)
 		srqns[at] = get(receivers[at].socket);
 	}
 
-	/* All have it registered; so the creator can go, be it by its own will. */
+	/* All receivers have registered the QP, so the creator may exit, even voluntarily. */
 	put(creator.socket, 0);
 	all_well &= ended_well(creator);
 	connect_sender(qp, qpn, lid);

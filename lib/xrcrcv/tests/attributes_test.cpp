@@ -8,9 +8,9 @@
 namespace xrcrcv::tests {
 namespace {
 
-/** A handle like any other. */
+/** Handle of the XRC domain; any number. */
 constexpr std::uint32_t domain_handle = 42;
-/** A QP that exists when the test begins. */
+/** A QP that exists when the test starts. */
 constexpr std::uint32_t qpn = 0x55;
 
 class Attributes : public ::testing::Test {
@@ -21,7 +21,7 @@ protected:
     FakeDomain domain_{kernel_, domain_handle};
 };
 
-/** A path whose fields all differ from each other. */
+/** A path whose fields all differ. */
 ibv_ah_attr path_from(std::uint8_t first) {
     ibv_ah_attr path{};
 
@@ -54,7 +54,7 @@ void expect_path(const ib_uverbs_qp_dest& dest, const ibv_ah_attr& path) {
     EXPECT_EQ(dest.port_num, path.port_num);
 }
 
-/** Attributes that all differ from each other; states as far as a QP may have them. */
+/** Attributes that all differ, except for states, which must be valid. */
 ibv_qp_attr various_attributes() {
     return {
         .qp_state = IBV_QPS_RTS,
@@ -115,7 +115,7 @@ TEST_F(Attributes, ModifyPassesAllAttributes) {
     EXPECT_EQ(request.alt_timeout, attr.alt_timeout);
 }
 
-/** What the kernel returns; its values differ from each other, too. */
+/** A response of the kernel whose values all differ. */
 ib_uverbs_query_qp_resp various_response() {
     ib_uverbs_query_qp_resp response{
         .max_send_wr = 1,
@@ -178,7 +178,7 @@ TEST_F(Attributes, QueryWithEmptyMaskReturnsAllAttributes) {
 
     kernel_.query_response = response;
     ASSERT_EQ(xrcrcv_query(domain_.get(), qpn, &attr, 0, &init_attr), 0);
-    // All bits of enum ibv_qp_attr_mask but the newest, IBV_QP_RATE_LIMIT.
+    // All bits of enum ibv_qp_attr_mask except the newest, IBV_QP_RATE_LIMIT.
     EXPECT_EQ(kernel_.query.attr_mask, 0x1fffffU);
     expect_path(response.dest, attr.ah_attr);
     expect_path(response.alt_dest, attr.alt_ah_attr);

@@ -14,14 +14,14 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/** A handle like any other; not 0, which unwritten memory might hold. */
+/** Handle of the XRC domain; not 0, which uninitialized memory might contain. */
 constexpr std::uint32_t domain_handle = 42;
-/** A number that no QP of the fake kernel has: it counts up from 0x100. */
+/** A number without a QP: the fake kernel counts from 0x100. */
 constexpr std::uint32_t free_number = 0x99;
 
 class Calls : public ::testing::Test {
 protected:
-    /** Creates a QP, and forgets how. */
+    /** Creates a QP and clears the list of requests. */
     std::uint32_t created() {
         std::uint32_t qpn = 0;
 
@@ -34,7 +34,7 @@ protected:
     FakeDomain domain_{kernel_, domain_handle};
 };
 
-/** An error that the function has to return and to leave in errno. */
+/** Expects that the function returns an error and stores it in errno. */
 template <typename Function>
 void expect_error(int expected, Function function) {
     errno = 0;
@@ -42,7 +42,7 @@ void expect_error(int expected, Function function) {
     EXPECT_EQ(errno, expected);
 }
 
-/** Calls each function that takes an XRC domain, with arguments that are right otherwise. */
+/** Calls each function that takes an XRC domain with otherwise valid arguments. */
 template <typename Check>
 void with_each_call(ibv_xrcd* xrcd, std::uint32_t qpn, Check check) {
     ibv_qp_attr attr{};
@@ -107,7 +107,7 @@ TEST_F(Calls, SupportQueryKeepsErrno) {
 TEST_F(Calls, UnknownDomainRefused) {
     const std::uint32_t qpn = created();
 
-    // The handle is free, or that of another object.
+    // The handle is unused or belongs to another object.
     kernel_.domains = {domain_handle + 1};
     with_each_call(domain_.get(), qpn, [](auto call) { expect_error(EINVAL, call); });
     kernel_.other_handles = {domain_handle};
@@ -120,7 +120,7 @@ TEST_F(Calls, UnknownDomainRefused) {
 TEST_F(Calls, DomainWithoutStoredHandleRefused) {
     const std::uint32_t qpn = created();
 
-    // The number at the place of the handle is that of a domain all the same.
+    // Without the bit, the number in the handle's place happens to be a valid domain.
     domain_.set_comp_mask(0);
     with_each_call(domain_.get(), qpn, [](auto call) { expect_error(ENOTSUP, call); });
     EXPECT_THAT(kernel_.requests, IsEmpty());
@@ -196,7 +196,7 @@ TEST_F(Calls, UnregisterEndsRegistration) {
 TEST_F(Calls, UnregisterOvertakenByThreadRefused) {
     const std::uint32_t qpn = created();
 
-    // The other thread has destroyed the registration before FIND is repeated.
+    // The other thread destroys the registration before FIND is repeated.
     for (const int error : {ENOENT, EBUSY}) {
         kernel_.first_failures = {{"unregister", error}};
         kernel_.on_failure = [&] { kernel_.registrations.clear(); };
@@ -279,7 +279,7 @@ TEST_F(Calls, EventOfClosedHandleAcknowledged) {
     (void)created();
     ibv_async_event event{};
 
-    // libibverbs takes the user handle for the QP, and counts the acknowledgement in it.
+    // libibverbs takes the user handle as the QP, and counts the acknowledgement there.
     event.event_type = IBV_EVENT_COMM_EST;
     event.element.qp = reinterpret_cast<ibv_qp*>(static_cast<std::uintptr_t>(kernel_.user_handle));
     ibv_ack_async_event(&event);
@@ -296,7 +296,7 @@ TEST(Event, FlagMarksEventsOfRegisteredQps) {
     EXPECT_EQ(xrcrcv_event(&event, &qpn, &type), 0);
     EXPECT_EQ(qpn, 1U);
     EXPECT_EQ(type, IBV_EVENT_SM_CHANGE);
-    // As the kernel has it: 4 is IBV_EVENT_COMM_EST.
+    // Value of the kernel: 4 is IBV_EVENT_COMM_EST.
     const std::uint32_t flagged = 0x80000004;
     std::memcpy(&event.event_type, &flagged, sizeof(flagged));
     EXPECT_EQ(xrcrcv_event(&event, &qpn, &type), 1);

@@ -49,12 +49,12 @@ struct FakeKernel::Call {
 
     [[nodiscard]] std::uint64_t value(std::uint16_t id) const { return find(id)->data; }
 
-    /** Where an attribute's bytes are. */
+    /** Address of an attribute's bytes. */
     [[nodiscard]] void* memory(std::uint16_t id) const {
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(find(id)->data));
     }
 
-    /** A request, which has to be as long as the kernel has it. */
+    /** A request, which must have the kernel's length. */
     template <typename T>
     bool read(T& request) const {
         const ib_uverbs_attr* attribute = find(UVERBS_ATTR_CORE_IN);
@@ -117,7 +117,7 @@ int FakeKernel::device(Call& call) {
     return error ? error : write_command(call);
 }
 
-/** The errno that a request of this name fails with. */
+/** The errno with which a request of this name fails. */
 int FakeKernel::failure(const std::string& name) {
     requests.push_back(name);
     if (const auto first = first_failures.extract(name)) {
@@ -127,7 +127,7 @@ int FakeKernel::failure(const std::string& name) {
     return failures.contains(name) ? failures[name] : 0;
 }
 
-/** As the RDMA core looks up the attribute of a method. */
+/** Looks up the attribute of a method as the RDMA core does. */
 int FakeKernel::check_domain(std::uint64_t handle) const {
     if (handle >> 32)
         return ENOENT;

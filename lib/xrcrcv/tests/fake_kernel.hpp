@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /**
  * @file
- * ioctl() of a test program: what the RDMA core and the driver do for the library, without a
- * device.
+ * ioctl() for tests: replaces the RDMA core and the driver without a device.
  */
 #pragma once
 
@@ -17,11 +16,12 @@
 
 namespace xrcrcv::tests {
 
-/** An open device with XRC domains, QPs and registrations. One at a time: ioctl() uses the newest.
+/**
+ * An open device with XRC domains, QPs and registrations. ioctl() uses the newest one.
  */
 class FakeKernel {
 public:
-    /** File descriptors of no file, so that nothing else takes them. */
+    /** File descriptors that no open file has. */
     static constexpr int command_fd = 1000001;
     static constexpr int events_fd = 1000002;
 
@@ -32,40 +32,41 @@ public:
     FakeKernel& operator=(FakeKernel&&) = delete;
     ~FakeKernel();
 
-    /** RDMA_DRIVER_MLX5 of the kernel's interface; another one is that of a device of another kind.
+    /**
+     * RDMA_DRIVER_MLX5 of the kernel's interface; other values are other drivers.
      */
     std::uint32_t driver_id = 1;
-    /** cxib has them, mlx5_ib does not. */
+    /** cxib supports registrations, mlx5_ib does not. */
     bool has_registrations = true;
     /** The device was removed. */
     bool is_gone = false;
     /** Handles of XRC domains. */
     std::set<std::uint32_t> domains;
-    /** Numbers of receive QPs, with the handle of their XRC domain. */
+    /** Numbers of receive QPs with the handle of their XRC domain. */
     std::map<std::uint32_t, std::uint32_t> qps;
-    /** QP handles that are open, with the number of the QP. */
+    /** Open QP handles with the number of their QP. */
     std::map<std::uint32_t, std::uint32_t> open_handles;
-    /** Handles of registrations, with the number of the QP. */
+    /** Handles of registrations with the number of their QP. */
     std::map<std::uint32_t, std::uint32_t> registrations;
-    /** Requests that fail instead, by name, with their errno. */
+    /** Errno of requests that fail, by name. */
     std::map<std::string, int> failures;
-    /** Requests that fail the first time, by name, with their errno. */
+    /** Errno of requests that fail the first time, by name. */
     std::map<std::string, int> first_failures;
-    /** Called when one of these fails. */
+    /** Called when one of these requests fails. */
     std::function<void()> on_failure = [] {};
-    /** Handles of objects that are no XRC domains. */
+    /** Handles of other objects than XRC domains. */
     std::set<std::uint32_t> other_handles;
     /** Names of the requests that arrived with the handle of an XRC domain. */
     std::vector<std::string> requests;
-    /** File descriptor of events of the last registration. */
+    /** Event file descriptor of the last registration. */
     int registered_events_fd = -1;
-    /** The last request to modify. */
+    /** The last modify request. */
     ib_uverbs_modify_qp modify{};
-    /** The last request to query. */
+    /** The last query request. */
     ib_uverbs_query_qp query{};
     /** The response to a query. */
     ib_uverbs_query_qp_resp query_response{};
-    /** User handle of the last QP that was created or opened. */
+    /** User handle of the last created or opened QP. */
     std::uint64_t user_handle = 0;
 
     /** ioctl(RDMA_VERBS_IOCTL) of command_fd: 0 or a positive errno. */
@@ -90,7 +91,7 @@ private:
     std::uint32_t next_ = 7;
 };
 
-/** An XRC domain as libibverbs has it, of a context of the fake kernel. */
+/** An XRC domain of libibverbs in a context of the fake kernel. */
 class FakeDomain {
 public:
     FakeDomain(FakeKernel& kernel, std::uint32_t handle);

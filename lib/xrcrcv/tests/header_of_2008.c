@@ -2,19 +2,22 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 
-/* A name that a program of 2008 may give a member of its own structure, as GASNet's ibv-conduit does. */
+/*
+ * A program of 2008 may use this name for a member of its own structure, as GASNet's ibv-conduit
+ * does.
+ */
 struct of_a_program {
 	uint32_t xrc_remote_srq_num;
 	uint32_t xrc_qp_num;
 	uint32_t xrc_domain;
 };
 
-/** A table of verbs, such as programs have that look them up by dlsym(). */
+/** A table of verbs, as in programs that look verbs up with dlsym(). */
 struct verbs_of_a_program {
 	struct ibv_qp *(*ibv_create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
 };
 
-/** The function's address is that of what a call calls: the one that leaves the SRQ out. */
+/** The function's address is that of the function behind the call, which leaves the SRQ out. */
 struct ibv_qp *create_by_member(const struct verbs_of_a_program *verbs, struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr);
 
 struct ibv_qp *create_by_member(const struct verbs_of_a_program *verbs, struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
@@ -22,7 +25,7 @@ struct ibv_qp *create_by_member(const struct verbs_of_a_program *verbs, struct i
 	return verbs->ibv_create_qp(pd, init_attr);
 }
 
-/** Each function and member, as a program in C uses it. */
+/** Uses each function and member as a C program does. */
 struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq, struct of_a_program *own);
 
 struct ibv_qp *use_each_name(struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq, struct of_a_program *own)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <xrcrcv/xrcrcv.h>
 
-/** Each function, as a program in C calls it. */
+/** Calls each function as a C program does. */
 int use_each_call(struct ibv_context *context, struct ibv_xrcd *xrcd);
 
 int use_each_call(struct ibv_context *context, struct ibv_xrcd *xrcd)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Compiled with the header of 2008.
+// Tests the names of 2008; compiled with the header of 2008.
 #include "fake_kernel.hpp"
 
 #include <cerrno>
@@ -15,12 +15,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/** A handle like any other. */
+/** Handle of the XRC domain; any number. */
 constexpr std::uint32_t domain_handle = 42;
 
 class NamesOf2008 : public ::testing::Test {
 protected:
-    /** As programs of 2008 fill it in: nothing but the XRC domain. */
+    /** Programs of 2008 set only the XRC domain. */
     ibv_qp_init_attr garbage_with_domain() {
         ibv_qp_init_attr init_attr;
 
@@ -120,11 +120,11 @@ TEST(HeaderOf2008, MembersSharePlacesWithCurrentOnes) {
     event.element.port_num = 0x4321;
     EXPECT_EQ(event.element.xrc_qp_num, 0x4321U);
     EXPECT_EQ(IBV_QPT_XRC, IBV_QPT_XRC_SEND);
-    // As on the kernel's interface; what follows in the enumeration has kept its number.
+    // The value is that of the kernel's interface. Later values of the enumeration are unchanged.
     EXPECT_EQ(IBV_QPT_XRC_RECV, 10);
 }
 
-/** What ibv_create_qp() of libibverbs, which this test replaces, was called with last. */
+/** Arguments of the last call of libibverbs' ibv_create_qp(), which this test replaces. */
 ibv_qp_init_attr created_with;
 
 TEST(HeaderOf2008, CreateQpByAddressOrMemberDropsSrq) {

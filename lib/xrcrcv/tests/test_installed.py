@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Installs what was built, and compiles programs with nothing but that.
+"""Installs the build and compiles programs that use only the installed files.
 
-Arguments: CMake, the build directory, the C compiler.
+usage: test_installed.py CMAKE BUILD_DIRECTORY C_COMPILER
 """
 
 import pathlib
@@ -38,7 +38,7 @@ class Installed(unittest.TestCase):
         return run("pkgconf", f"--with-path={self.libraries}/pkgconfig", "--define-prefix", "--cflags", "--libs", package).split()
 
     def needed_libraries(self, package: str, source: str) -> str:
-        """What a library needs that is compiled from a source with what pkg-config says of a package."""
+        """The libraries that a program needs when it is compiled with the pkg-config flags of a package."""
         output = self.prefix / f"{source}.so"
         run(COMPILER, "-std=gnu99", "-Wall", "-Werror", "-shared", "-fPIC", HERE / source, "-o", output, *self.flags(package),
             "-Wl,--no-undefined", f"-Wl,-rpath-link,{self.libraries}")
@@ -66,7 +66,7 @@ class Installed(unittest.TestCase):
             for line in run("nm", "-D", "--defined-only", self.libraries / library).splitlines()
             if line.split()[1] == "T"
         }
-        self.assertEqual(pages, calls | {"xrcrcv_event"})  # which is inline
+        self.assertEqual(pages, calls | {"xrcrcv_event"})  # xrcrcv_event is inline
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests make_2008_header.py on the header of rdma-core that its argument names."""
+"""Tests make_2008_header.py on the rdma-core header that the argument names.
+
+usage: test_make_2008_header.py HEADER
+"""
 
 import pathlib
 import subprocess
@@ -11,7 +14,7 @@ import unittest
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "make_2008_header.py"
 VERBS = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "/usr/include/infiniband/verbs.h")
 
-# A line of each place beside which something is inserted, with what the complaint calls it.
+# One line of each place of an insertion, with its name in the error message.
 PLACES = {
     "struct ibv_xrcd {\n": "XRC domain, type of its address",
     "\t\tint\t\tport_num;\n": "number of the QP in an event",
@@ -26,7 +29,7 @@ PLACES = {
 
 
 class Generator(unittest.TestCase):
-    """The program, as the build calls it."""
+    """Runs the script as the build does."""
 
     def setUp(self) -> None:
         directory = tempfile.TemporaryDirectory()

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Checks what libxrcrcv and libxrc2008 (the arguments, in this order) export, and what they need."""
+"""Checks which symbols libxrcrcv and libxrc2008 export, and which libraries they need.
+
+usage: test_symbols.py LIBXRCRCV LIBXRC2008
+"""
 
 import re
 import subprocess
@@ -37,15 +40,15 @@ def dynamic_entries(library: str, tag: str) -> list[str]:
 
 
 def needed(library: str) -> set[str]:
-    """The libraries that it needs, without the sanitizers'."""
+    """The libraries that a library needs, without those of sanitizers."""
     return {name for name in dynamic_entries(library, "NEEDED") if not re.match("lib[a-z]*san", name)}
 
 
 class Symbols(unittest.TestCase):
-    """What programs are linked with."""
+    """Tests what programs link with."""
 
     def test_libxrcrcv_exports_own_calls_only(self) -> None:
-        # Open MPI takes a library with a name of 2008 for a sign that today's XRC does not work.
+        # Open MPI takes a library with a name of 2008 as a sign that today's XRC does not work.
         self.assertEqual(exported(XRCRCV), CALLS)
 
     def test_libxrc2008_exports_2008_names(self) -> None:

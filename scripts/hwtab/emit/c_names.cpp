@@ -10,12 +10,12 @@ namespace hwtab::emit {
 
 namespace {
 
-/// A function that names numbers, under construction.
+/// Builds a function that names numbers.
 class NameFunction {
 public:
     NameFunction(std::string name, bool wide) : name_(std::move(name)), wide_(wide) {}
 
-    /// Of two names for one number the first counts.
+    /// If a number has two names, the first one is used.
     void add(std::uint64_t number, const std::string& constant, std::string_view text) {
         if (numbers_.insert(number).second) {
             cases_ += join("\tcase ", constant, ":\n\t\treturn \"", text, "\";\n");

@@ -21,7 +21,7 @@ std::string joined(const std::vector<std::string>& parameters) {
     return result;
 }
 
-/// The parameters behind `head`, continued below the opening parenthesis.
+/// The parameters after `head`, continued below the opening parenthesis.
 std::string broken(const std::string& head, const std::vector<std::string>& parameters) {
     const std::string margin =
         std::string(head.size() / tab_width, '\t') + std::string(head.size() % tab_width, ' ');

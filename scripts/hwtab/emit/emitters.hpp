@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// @file
-/// The emitters: each makes files from the whole catalogue.
+/// The emitters: each one generates files from the whole catalogue.
 #pragma once
 
 #include "emit/catalogue.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// @file
-/// hwtab: makes files from the hardware tables.
+/// hwtab: generates files from the hardware tables.
 #include "emit/catalogue.hpp"
 #include "emit/emitters.hpp"
 #include "emit/output.hpp"

@@ -26,7 +26,7 @@ std::optional<std::string> read(const fs::path& path) {
 }
 
 bool write(const fs::path& path, const std::string& content) {
-    std::error_code ignored; // the stream fails if the directory is not there
+    std::error_code ignored; // if this fails, so does the stream
     fs::create_directories(path.parent_path(), ignored);
     std::ofstream stream(path, std::ios::binary);
     stream << content;
@@ -38,11 +38,11 @@ bool is_among(const std::vector<File>& files, const fs::path& path) {
     return std::ranges::any_of(files, [&](const File& file) { return file.path == path; });
 }
 
-/// Generated files on disk that are not among `files`.
+/// Generated files on disk that are not in `files`.
 std::vector<fs::path> left_over(const fs::path& root, const std::vector<File>& files) {
     std::vector<fs::path> result;
     for (const fs::path& directory : generated_directories()) {
-        std::error_code absent; // a directory that does not exist holds nothing
+        std::error_code absent; // a directory that does not exist has no files
         for (const auto& entry : fs::directory_iterator(root / directory, absent)) {
             const fs::path path = directory / entry.path().filename();
             if (entry.is_regular_file() && !is_among(files, path) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// The fields with which the input and the output of every command begin.
+/// The first fields of the input and of the output of every command.
 #pragma once
 
 #include "hwtab/model.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Named values of MADs. Names of values follow the public interface headers where
-/// these have them.
+/// Named values of MADs. The names follow the public interface headers where these have them.
 #pragma once
 
 #include "hwtab/model.hpp"

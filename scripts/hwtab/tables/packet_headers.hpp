@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Headers of InfiniBand packets: routing, base transport and all extended transport headers, with
-/// the values of their fields. Names are those of the InfiniBand Architecture Specification.
+/// Headers of InfiniBand packets with the values of their fields: routing headers, BTH and all
+/// extended transport headers. The names are those of the InfiniBand Architecture Specification.
 #pragma once
 
 #include "hwtab/model.hpp"

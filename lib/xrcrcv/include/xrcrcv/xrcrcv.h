@@ -3,23 +3,23 @@
  * @file
  * XRC receive QPs that belong to all processes that registered them.
  *
- * Such a QP is known by its number in an XRC domain. It exists as long as a process has it
- * registered (or opened by ibv_open_qp()), regardless of its creator. "Process" is an open device
- * here: two contexts of a process have two registrations, a context that is inherited by fork()
+ * Processes identify such a QP by its number in an XRC domain. It exists as long as a process has
+ * it registered (or opened by ibv_open_qp()), regardless of its creator. "Process" means an open
+ * device here: two contexts of a process have two registrations, and a context inherited by fork()
  * shares one.
  *
- * A process that has an XRC domain open may change all its QPs, and send through them into all its
- * SRQs, those of other processes included.
+ * A process that has an XRC domain open may modify all its QPs, and send through them to all its
+ * SRQs, including those of other processes.
  *
- * All functions return 0 or a positive errno, and then set errno, too. They may be called by several
- * threads at a time. Common errors:
+ * All functions return 0 or a positive errno, which they also store in errno. Several threads may
+ * call them at the same time. Common errors:
  *
  *  - EINVAL: an argument is NULL, the XRC domain is not one that this process has opened by
- *    ibv_open_xrcd(), or it has no receive QP of that number;
- *  - ENOSYS: the driver of the device has no such QPs;
- *  - ENOTSUP: the kernel lacks what the driver needs for them, or libibverbs is one whose XRC domains
- *    this library does not know;
- *  - EBUSY: another thread is closing the XRC domain. Depending on the moment it is EINVAL;
+ *    ibv_open_xrcd(), or it has no receive QP with this number;
+ *  - ENOSYS: the driver of the device does not support such QPs;
+ *  - ENOTSUP: the kernel lacks what the driver needs for them, or this library does not know the
+ *    structure of XRC domains in the installed libibverbs;
+ *  - EBUSY: another thread is closing the XRC domain; the error may also be EINVAL;
  *  - EIO: the device is gone;
  *  - ENOMEM, EAGAIN: no memory, or the limit of the rdma cgroup is reached.
  */
@@ -34,14 +34,15 @@
 extern "C" {
 #endif
 
-/** Set in the event_type of events that concern a registered QP. */
+/** Flag in the event_type of events of a registered QP. */
 #define XRCRCV_EVENT_FLAG 0x80000000U
 
 /**
- * Returns whether the driver of a device has such QPs.
+ * Returns whether the driver of a device supports such QPs.
  *
  * @param context an open device
- * @return 1: it has; 0: it has not, the device is gone, or @p context is NULL. errno is not changed.
+ * @return 1: it does; 0: it does not, the device is gone, or @p context is NULL. errno is not
+ * changed.
  */
 int xrcrcv_supported(struct ibv_context *context);
 
@@ -54,13 +55,13 @@ int xrcrcv_supported(struct ibv_context *context);
 int xrcrcv_create(struct ibv_xrcd *xrcd, uint32_t *qpn);
 
 /**
- * Changes attributes of a QP, as ibv_modify_qp() does. The QP needs no registration.
+ * Modifies a QP, as ibv_modify_qp() does. The QP needs no registration.
  *
- * EINVAL is also the result of a transition that another process has already made.
+ * A transition that another process has already made returns EINVAL as well.
  *
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP
- * @param attr new values of those that @p attr_mask names
+ * @param attr new values of the attributes in @p attr_mask
  * @param attr_mask bits of enum ibv_qp_attr_mask. IBV_QP_RATE_LIMIT and other bits: EOPNOTSUPP
  */
 int xrcrcv_modify(struct ibv_xrcd *xrcd, uint32_t qpn, const struct ibv_qp_attr *attr,
@@ -81,8 +82,8 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
 /**
  * Registers a QP for the context of @p xrcd, which gets its asynchronous events from now on.
  *
- * Registering a QP that the context has registered has no effect: one xrcrcv_unregister() ends the
- * registration. The XRC domain by which a registration was made cannot be closed before it ends, at
+ * Registering a registered QP again has no effect: one xrcrcv_unregister() ends the registration.
+ * The XRC domain that was used for a registration cannot be closed before the registration ends, at
  * the latest with the context.
  *
  * @param xrcd XRC domain of the QP
@@ -92,9 +93,9 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
 int xrcrcv_register(struct ibv_xrcd *xrcd, uint32_t qpn);
 
 /**
- * Ends the registration of a QP. The last one takes the QP with it, unless it is still open.
+ * Ends the registration of a QP. The last unregistration destroys the QP, unless it is still open.
  *
- * Events that are queued already can be read afterwards, when the number may be that of a new QP.
+ * Events that are already queued can still be read, when a new QP may have the number.
  *
  * @param xrcd XRC domain of the QP
  * @param qpn number of the QP. EINVAL: this context has not registered it
@@ -102,19 +103,21 @@ int xrcrcv_register(struct ibv_xrcd *xrcd, uint32_t qpn);
 int xrcrcv_unregister(struct ibv_xrcd *xrcd, uint32_t qpn);
 
 /**
- * Returns whether an event is one of a registered QP. Such an event can be acknowledged like any
- * other by ibv_ack_async_event(), and need not be.
+ * Returns whether an event belongs to a registered QP. ibv_ack_async_event() may acknowledge such
+ * an event, but need not.
  *
  * @param event from ibv_get_async_event()
- * @param qpn set to the number of the QP, if it is one
- * @param type set to the type without the flag, if it is one
- * @return 1: it is; 0: it is not, and nothing was set
+ * @param qpn set to the number of the QP, if the event belongs to a registered QP
+ * @param type set to the type without the flag, if the event belongs to a registered QP
+ * @return 1: it does; 0: it does not, and nothing was set
  */
 static inline int xrcrcv_event(const struct ibv_async_event *event, uint32_t *qpn,
                                enum ibv_event_type *type) {
     uint32_t flagged;
 
-    /* The enumeration of libibverbs does not have the flag, so loading it as such is undefined in C++. */
+    /*
+     * libibverbs' enumeration lacks the flag, so in C++ reading it as an enumeration is undefined.
+     */
     memcpy(&flagged, &event->event_type, sizeof(flagged));
     if (!(flagged & XRCRCV_EVENT_FLAG))
         return 0;
