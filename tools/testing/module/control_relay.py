@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Carries words from a guest to the emulator's control socket, through files that both see.
+"""Forwards commands from a guest to the emulator's control socket through files that both can access.
 
-A guest cannot reach a socket of its host. It writes NAME.request into a directory of the checkout; this program sends
-its lines to the socket, with those of no other request between them, and writes the answer to the last one to
-NAME.answer; lines after an error are not sent. Runs in the lab tree until it is ended:
+A guest cannot open a socket of its host. It writes NAME.request to a directory of the checkout. This program sends the
+lines of the request to the socket without lines of other requests in between, and writes the reply to the last line to
+NAME.answer. It does not send lines after an error. Runs in the lab tree until it is terminated:
 
     control_relay.py SOCKET DIRECTORY
 """
@@ -30,7 +30,7 @@ def ask(address: pathlib.Path, lines: list[str]) -> str:
 
 
 def answer_requests(address: pathlib.Path, directory: pathlib.Path) -> None:
-    """Answers those that are there; one that has not arrived whole is left for the next time."""
+    """Handles the requests in the directory. An incomplete request is left for the next call."""
     for request in sorted(directory.glob("*.request")):
         text = request.read_text()
         if not text.endswith("\n"):

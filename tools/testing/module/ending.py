@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that end without closing anything."""
+"""Runs processes that exit without closing anything."""
 
 import contextlib
 import os
@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 
 def run_to_end(make: Callable[[], object]) -> int:
-    """Runs make() in another process, which ends while it has the result. Returns its exit status: 0 for a true result."""
+    """Runs make() in another process, which exits while it holds the result. Returns its exit status: 0 for a true
+    result."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Preloaded, it changes a process's request for a context into that of an older
- * libmlx5, which allocates no dynamic UAR pages: the request loses that ability,
- * and all bytes from CXIB_REQUEST_LENGTH on. From then on libmlx5's own code for
- * such contexts runs.
+ * Changes a process's request for a context into that of an older libmlx5 without dynamic UAR
+ * pages; to be preloaded. The request loses that flag and all bytes from CXIB_REQUEST_LENGTH on.
+ * libmlx5 then runs its code for such contexts.
  *
- * Each context that was opened that way is a line in the file CXIB_CONTEXTS.
+ * For each context opened in this way the library adds a line to the file CXIB_CONTEXTS.
  */
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_cmds.h>

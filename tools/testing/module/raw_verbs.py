@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's verbs without a library: requests can say what no library would.
+"""The kernel's verbs without a library, for requests that no library would send.
 
 Numbers and layouts are those of rdma/ib_user_verbs.h, rdma/mlx5-abi.h and rdma/rdma_user_ioctl_cmds.h.
 """
@@ -54,7 +54,7 @@ RESET, INIT, RTR, RTS, ERR = 0, 1, 2, 3, 6
 
 
 def pack(layout: str, *values: int) -> bytes:
-    """As struct.pack, but numbers that are too large for their field are cut."""
+    """Packs like struct.pack(), but truncates numbers that are too large for their field."""
     kinds = [kind for kind in layout.lstrip("<") if kind.isalpha() and kind != "x"]
     cut = (value if value < 0 else value & ((1 << 8 * struct.calcsize(kind)) - 1) for kind, value in zip(kinds, values))
     return struct.pack(layout, *cut)
@@ -92,7 +92,7 @@ class Device:
             os.close(self.events)
 
     def command(self, number: int, request: bytes, response_size: int) -> bytes:
-        """One write command whose first word is the address of the response."""
+        """Sends a write command whose first word is the address of the response."""
         response = ctypes.create_string_buffer(response_size)
         body = struct.pack("<Q", self.response_address or ctypes.addressof(response)) + request
         assert len(body) % 4 == 0 and response_size % 4 == 0
@@ -100,7 +100,8 @@ class Device:
         return response.raw
 
     def ioctl(self, kind: int, method: int, *attributes: tuple[int, int, int]) -> list[int]:
-        """Calls a method; an attribute is its number, its size, and its value or address. Returns the values: handles are new."""
+        """Calls a method. An attribute is its number, its size, and its value or address. Returns the values, which
+        include new handles."""
         body = b"".join(pack("<HHHHQ", number, size, MANDATORY, 0, data) for number, size, data in attributes)
         header = struct.pack("<HHHHQII", 24 + len(body), kind, method, len(attributes), 0, DRIVER_MLX5, 0)
         request = bytearray(header + body)
@@ -122,7 +123,7 @@ class Device:
                    (DRIVER_OUTPUT, 72, ctypes.addressof(response)))
 
     def open_older_context(self, registers: int = 16, exclusive: int = 4, flags: int = 0) -> None:
-        """As a libmlx5 that allocates no dynamic UAR pages: with so many bfregs."""
+        """Opens a context like a libmlx5 without dynamic UAR pages, with this number of bfregs."""
         self.open_context(struct.pack("<IIIIB3xIQ", registers, exclusive, flags, 0, 1, 0, 1))
 
     def allocate_pd(self) -> None:
@@ -155,11 +156,11 @@ class Device:
         return page.value
 
     def map_doorbells(self) -> mmap.mmap:
-        """The UAR page that was allocated last."""
+        """Maps the last allocated UAR page."""
         return mmap.mmap(self.file, self.uar_length, mmap.MAP_SHARED, mmap.PROT_WRITE, offset=self.uar_offset)
 
     def await_event(self, kind: int) -> None:
-        """Waits for an asynchronous event of a kind; others are skipped."""
+        """Waits for an asynchronous event of a kind and skips others."""
         found = None
         while found != kind:
             if not select.select([self.events], [], [], 60)[0]:
@@ -167,7 +168,7 @@ class Device:
             found = struct.unpack("<QII", os.read(self.events, 16))[1]
 
     def create_cq(self, **changes: int) -> int:
-        """A completion queue of 63 entries; each field of the request can be changed."""
+        """Creates a CQ of 63 CQEs. The arguments override fields of the request."""
         fields = {"cqe": 63, "vector": 0, "channel": -1, "reserved": 0, "buffer": self.queue.address,
                   "record": self.record.address, "cqe_size": 64, "compress": 0, "format": 0,
                   "flags": CQ_UAR_PAGE_INDEX, "uar": self.uar, "reserved0": 0, "reserved1": 0} | changes
@@ -179,7 +180,7 @@ class Device:
         self.command(DESTROY_CQ, struct.pack("<II", cq, 0), 8)
 
     def create_qp(self, cq: int, **changes: int) -> int:
-        """A queue pair for connections; each field of the request can be changed."""
+        """Creates an RC QP. The arguments override fields of the request."""
         fields = {"pd": self.pd, "send_cq": cq, "recv_cq": cq, "srq": 0, "max_send_wr": 4, "max_recv_wr": 4,
                   "max_send_sge": 1, "max_recv_sge": 1, "max_inline": 0, "signal_all": 0, "type": RC, "is_srq": 0,
                   "reserved": 0, "buffer": self.queue.address + 65536, "record": self.record.address + 64,
@@ -196,18 +197,19 @@ class Device:
         self.command(DESTROY_QP, struct.pack("<II", qp, 0), 4)
 
     def create_initiator(self, cq: int, **changes: int) -> int:
-        """An initiator of dynamic connections (DCI); each field of the request can be changed."""
+        """Creates a DCI. The arguments override fields of the request."""
         return self.create_qp(cq, **({"type": DRIVER, "max_recv_wr": 0, "rq_count": 0, "rq_shift": 0,
                                       "flags": QP_UAR_PAGE_INDEX | QP_INITIATOR} | changes))
 
     def create_target(self, cq: int, srq: int, **changes: int) -> int:
-        """A target of dynamic connections (DCT); each field of the request can be changed."""
+        """Creates a DCT. The arguments override fields of the request."""
         return self.create_qp(cq, **({"type": DRIVER, "srq": srq, "is_srq": 1, "buffer": 0, "record": 0, "sq_count": 0,
                                       "rq_count": 0, "rq_shift": 0, "flags": QP_TARGET, "bfreg": 0,
                                       "access_key": 0x1122334455667788} | changes))
 
     def modify_qp(self, qp: int, mask: int, state: int, room: int = 16, **changes: int) -> int:
-        """Changes a queue pair; each field of the request can be changed. Returns the number of a target that is created."""
+        """Modifies a QP. The arguments override fields of the request. Returns the number of a DCT that this
+        creates."""
         fields = {"access": 0, "pkey_index": 0, "path_mtu": 3, "min_rnr_timer": 12, "port": 1, "hop_limit": 64,
                   "flow_label": 0, "sgid_index": 0, "comp_mask": 0, "ece": 0} | changes
         path = pack("<16xI4xBB3xxBB", fields["flow_label"], fields["sgid_index"], fields["hop_limit"], 1, 1)
@@ -233,21 +235,21 @@ class Device:
         return self.register_region(start, length, address, access)[0]
 
     def advise(self, key: int, address: int, length: int, flush: bool = False) -> None:
-        """Memory of a region on demand shall be prefetched; with flush, before this returns."""
+        """Requests a prefetch of memory in an ODP MR; with flush, it ends before the call returns."""
         sges = struct.pack("<QII", address, length, key)
         buffer = ctypes.create_string_buffer(sges, len(sges))
         self.ioctl(MR_OBJECT, ADVISE_MR, (0, 0, self.pd), (1, 8, ADVICE_PREFETCH), (2, 4, int(flush)),
                    (3, len(sges), ctypes.addressof(buffer)))
 
     def reregister(self, region: int, flags: int, **changes: int) -> int:
-        """Registers a region again; each field of the request can be changed. Returns the key."""
+        """Reregisters an MR. The arguments override fields of the request. Returns the key."""
         fields = {"start": self.queue.address, "length": 8192, "address": self.queue.address, "pd": self.pd,
                   "access": 1} | changes
         request = pack("<IIQQQII", region, flags, *fields.values())
         return struct.unpack("<I", self.command(REREG_MR, request, 8)[:4])[0]
 
     def create_ah(self, **changes: int) -> int:
-        """The address of a datagram with a GRH; each field of the request can be changed."""
+        """Creates an AH with a GRH. The arguments override fields of the request."""
         fields = {"flow_label": 0, "sgid_index": 0, "hop_limit": 64, "traffic_class": 0, "dlid": 1, "sl": 0,
                   "path_bits": 0, "rate": 0, "is_global": 1, "port": 1} | changes
         request = pack("<QI4x16xIBBBxHBBBBBx", 0, self.pd, *fields.values())
@@ -259,7 +261,7 @@ class Device:
         return struct.unpack("<I", self.command(ALLOC_MW, request, 8)[:4])[0]
 
     def resize_cq(self, cq: int, **changes: int) -> int:
-        """Resizes a completion queue to 127 entries; each field of the request can be changed."""
+        """Resizes a CQ to 127 CQEs. The arguments override fields of the request."""
         fields = {"cq": cq, "cqe": 127, "buffer": self.queue.address + 16384, "cqe_size": 64, "reserved0": 0,
                   "reserved1": 0} | changes
         request = pack("<IIQHHI", *fields.values())
@@ -270,7 +272,7 @@ class Device:
                 "record": self.record.address + 128, "flags": 0, "reserved0": 0, "uidx": 1, "reserved1": 0} | changes
 
     def create_srq(self, **changes: int) -> int:
-        """A shared receive queue of 15 requests; each field of the request can be changed."""
+        """Creates an SRQ of 15 WRs. The arguments override fields of the request."""
         fields = {"pd": self.pd} | self._shared_queue(changes)
         request = pack("<QIIIIQQIIII", 0, *fields.values())
         answer = self.command(CREATE_SRQ, request, 16 + 8)
@@ -289,7 +291,7 @@ class Device:
         return struct.unpack("<I", self.command(OPEN_XRCD, request, 4))[0]
 
     def create_xrc_srq(self, cq: int, xrcd: int, **changes: int) -> int:
-        """A shared receive queue with a completion queue; each field of the request can be changed."""
+        """Creates an XRC SRQ with a CQ. The arguments override fields of the request."""
         kind = changes.pop("type", SRQ_XRC)
         tags = changes.pop("tags", 0)
         fields = self._shared_queue(changes)
@@ -299,15 +301,15 @@ class Device:
         return struct.unpack("<I", self.command(CREATE_XSRQ, request, 16 + 8)[:4])[0]
 
     def create_tagged_srq(self, cq: int, **changes: int) -> int:
-        """A shared receive queue of 15 requests and 7 tags; each field of the request can be changed."""
+        """Creates an SRQ of 15 WRs and 7 tags. The arguments override fields of the request."""
         return self.create_xrc_srq(cq, changes.pop("xrcd", 0), **({"type": SRQ_TAGGED, "tags": 7} | changes))
 
     def create_xrc_target(self, cq: int, xrcd: int) -> int:
-        """An XRC_TGT queue pair, without memory of the program."""
+        """Creates an XRC_TGT QP, which uses no memory of the process."""
         return self.create_qp(cq, type=XRC_TGT, pd=xrcd, buffer=0, record=0, sq_count=0, rq_count=0, rq_shift=0)
 
     def register_qp(self, xrcd: int, number: int) -> int:
-        """Registers an XRC_TGT queue pair."""
+        """Registers an XRC_TGT QP."""
         assert self.events is not None
         return self.ioctl(XRC_REGISTRATION, XRC_REGISTER, (XRC_HANDLE, 0, 0), (XRC_DOMAIN, 0, xrcd), (XRC_QPN, 4, number),
                           (XRC_EVENTS, 0, self.events))[0]
@@ -322,12 +324,12 @@ class Device:
         self.ioctl(XRC_REGISTRATION, XRC_UNREGISTER, (XRC_HANDLE, 0, handle), (XRC_DOMAIN, 0, xrcd), (XRC_QPN, 4, number))
 
     def map(self, offset: int, protection: int = mmap.PROT_READ, pages: int = 1) -> mmap.mmap:
-        """Maps pages of the device by their page offset."""
+        """Maps pages of the device by page offset."""
         return mmap.mmap(self.file, pages * mmap.PAGESIZE, mmap.MAP_SHARED, protection, offset=offset * mmap.PAGESIZE)
 
     def _run(self, kind: int, method: int, first: list[tuple[int, int, int]], request: bytes, room: int) -> \
             tuple[list[int], bytes]:
-        """A method that carries a command to the device; its attributes follow the first ones."""
+        """Calls a method that passes a command to the device. The command's attributes follow the given ones."""
         sent, answer = ctypes.create_string_buffer(request, len(request)), ctypes.create_string_buffer(room)
         place = 0x1000 + len(first)
         values = self.ioctl(kind, method, *first, (place, len(request), ctypes.addressof(sent)),
@@ -335,7 +337,7 @@ class Device:
         return values, answer.raw
 
     def _create_by_ioctl(self, kind: int, driver: bytes, *attributes: tuple[int, int, int]) -> int:
-        """A create method of the RDMA core, with the request of libmlx5."""
+        """Calls a create method of the RDMA core with libmlx5's driver data."""
         sent, answer = ctypes.create_string_buffer(driver, len(driver)), ctypes.create_string_buffer(64)
         return self.ioctl(kind, CREATE_METHOD, (0, 0, 0), (DRIVER_INPUT, len(driver), ctypes.addressof(sent)),
                           (DRIVER_OUTPUT, 8, ctypes.addressof(answer)), *attributes)[0] & 0xFFFFFFFF
@@ -363,11 +365,11 @@ class Device:
                                      (14, 4, ctypes.addressof(number)), *attributes)
 
     def ask_device(self, request: bytes, room: int = 16) -> bytes:
-        """A command that is about no object."""
+        """Sends a command that names no object."""
         return self._run(DEVX, DEVX_OTHER, [], request, room)[1]
 
     def create_object(self, request: bytes, room: int = 64) -> tuple[int, bytes]:
-        """A command that makes an object: its handle and the answer."""
+        """Sends a command that creates an object; returns its handle and the output."""
         values, answer = self._run(DEVX_OBJECT, DEVX_CREATE, [(0x1000, 0, 0)], request, room)
         return values[0] & 0xFFFFFFFF, answer
 
@@ -386,13 +388,13 @@ class Device:
         return eqn.value
 
     def query_uar(self, register: int) -> int:
-        """What the device calls the page of a register that the program has added."""
+        """Returns the device's number of the UAR page of a bfreg that the process has added."""
         page = ctypes.c_uint32()
         self.ioctl(DEVX, DEVX_QUERY_UAR, (0x1000, 4, register), (0x1001, 4, ctypes.addressof(page)))
         return page.value
 
     def register_memory(self, address: int, length: int, access: int = 1) -> tuple[int, int]:
-        """Memory that commands can name: its handle and its number."""
+        """Registers memory that commands can name; returns its handle and its number."""
         number = ctypes.c_uint32()
         values = self.ioctl(DEVX_MEMORY, MEMORY_REGISTER, (0x1000, 0, 0), (0x1001, 8, address), (0x1002, 8, length),
                             (0x1003, 4, access), (0x1004, 4, ctypes.addressof(number)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory whose first access waits, also one of the kernel (userfaultfd), until the memory is taken away: then it fails."""
+"""Memory whose first access blocks, even in the kernel (userfaultfd), until the memory is unmapped; then the access
+fails."""
 
 import ctypes
 import fcntl
@@ -22,7 +23,7 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class StalledPage:
-    """A page at .address; in front of it is one that is there."""
+    """A page at .address; the page before it is present."""
 
     def __init__(self) -> None:
         self.start: int = libc.mmap(None, SIZE, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
@@ -38,7 +39,7 @@ class StalledPage:
             raise TimeoutError("the page has not been accessed")
 
     def take_away(self) -> None:
-        """A thread that waits for the page finds no memory there."""
+        """Unmaps the page: a thread that waits for it gets a fault."""
         if self.faults < 0:
             return
         libc.munmap(self.start, SIZE)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every allocation of a probe fails in turn: nothing is left of it, the log says why, and the next probe works.
+"""Fails every allocation of a probe in turn: the probe leaves nothing behind, the log gives the reason, and the next
+probe succeeds.
 
-CXIB_ALLOCATIONS is how many are tried of each kind, spread over the probe; without it, all are. The first one of a kind
-is always reached, a later one may be missing in another probe. The lab looks for leaked memory and DMA mappings at the end.
+CXIB_ALLOCATIONS is the number of allocations of each kind to fail, spread over the probe; default: all. The first
+allocation of a kind always occurs; later ones may be missing in another probe. The lab looks for leaked memory and DMA
+mappings at the end.
 """
 
 import os
@@ -43,7 +45,7 @@ class FailingAllocations(HcaTest):
             os.close(descriptor)
 
     def assert_survives(self, number: int) -> bool:
-        """Returns whether the device came up nevertheless."""
+        """Returns whether the device came up despite the failure."""
         self.log.forget()
         outcome = self.probe(number)
         self.reached += outcome.allocations == number

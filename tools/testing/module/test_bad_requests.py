@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests that no library would send: each is refused with the right error and changes nothing."""
+"""Sends requests that no library would send: the driver refuses each with the right error and changes nothing."""
 
 import ctypes
 import errno
@@ -41,7 +41,7 @@ class BadRequests(BadRequestTest):
 
     def test_invalid_uars_refused(self) -> None:
         self.device.make_basics()
-        # The processors of this guest combine no writes.
+        # The processors of this guest do not combine writes.
         self.assertEqual(self.device.register_size, 0)
         self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 0)
         self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 2)
@@ -264,7 +264,7 @@ class BadRequests(BadRequestTest):
 
 
 class BufferAttributes(BadRequestTest):
-    """Buffers that are passed as attributes of the RDMA core; older kernels do not know them and refuse them themselves."""
+    """Buffers passed as attributes of the RDMA core. Older kernels refuse these attributes."""
 
     def assert_unsupported(self, create: Callable[..., int], *arguments: object) -> None:
         with self.subTest(create=create.__name__, arguments=arguments):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scripts/cxib-bind: which driver has which HCA, and giving one to cxib and back.
+"""Tests scripts/cxib-bind: it shows the driver of each HCA, and binds an HCA to cxib and back.
 
-Runs in guests of tools/testing/module/bind_command: the in-tree driver has two HCAs, cxib.ko is loaded.
+Runs in guests of tools/testing/module/bind_command: the in-tree driver has bound two HCAs, and cxib.ko is loaded.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def install(test: unittest.TestCase, file: pathlib.Path, directory: pathlib.Path) -> None:
-    """As the package does, until the test ends."""
+    """Installs a file as the package does, until the end of the test."""
     directory.mkdir(parents=True, exist_ok=True)
     shutil.copy(file, directory)
     test.addCleanup((directory / file.name).unlink)
@@ -43,14 +43,14 @@ def start_udev(test: unittest.TestCase) -> None:
 
 
 def udev_properties(hca: pathlib.Path) -> dict[str, str]:
-    """What udev knows of the RDMA device of an HCA."""
+    """udev's properties of the RDMA device of an HCA."""
     path = next((hca / "infiniband").iterdir())
     shown = subprocess.run(["udevadm", "info", "--query=property", "--path", path], check=True, capture_output=True, text=True)
     return dict(line.split("=", 1) for line in shown.stdout.splitlines())
 
 
 class BindCommandTest(unittest.TestCase):
-    """cxib.ko is loaded, the first HCA goes back in the end."""
+    """A test with cxib.ko loaded. At its end the first HCA is returned to the in-tree driver."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -104,7 +104,7 @@ class BindCommand(BindCommandTest):
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
 
     def test_boot_rule_binds_hca_to_cxib(self) -> None:
-        """As udev finds devices at boot, it finds one that was taken out and put back."""
+        """The test removes the HCA and plugs it in again, which udev handles as at boot."""
         self.succeed("cxib", self.hca.name, "--boot")
         guest.write_attribute(self.hca / "remove", "1")
         start_udev(self)
@@ -113,7 +113,7 @@ class BindCommand(BindCommandTest):
         self.assertEqual(driver_of(self.other), "mlx5_core")
 
     def test_udev_knows_infiniband_hca_as_with_kernel_driver(self) -> None:
-        """What udev has systemd load at boot (ib_ipoib, ib_umad), rdma-core's rules decide by the names of drivers."""
+        """rdma-core's rules decide by driver name what systemd loads at boot (ib_ipoib, ib_umad)."""
         install(self, DEVICE_RULES, RULES)
         start_udev(self)
         self.succeed("cxib", self.hca.name)
@@ -161,19 +161,19 @@ class BindCommand(BindCommandTest):
 
 @unittest.skipIf(LACKS, "the HCAs of this guest lack something")
 class Settings(BindCommandTest):
-    """/etc/cxib.conf, which cxib-settings applies; udev runs it."""
+    """Tests /etc/cxib.conf, which cxib-settings applies when udev runs it."""
 
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(lambda: CONF.unlink(missing_ok=True))
 
     def value(self, name: str) -> str | int:
-        """Of a devlink parameter of the HCA."""
+        """Value of a devlink parameter of the HCA."""
         shown = json.loads(subprocess.run(["devlink", "-j", "dev", "param", "show"], check=True, capture_output=True).stdout)
         return next(param["values"][0]["value"] for param in shown["param"][f"pci/{self.hca.name}"] if param["name"] == name)
 
     def moderation(self) -> str:
-        """What the RDMA core has for new CQs of the HCA: adaptive-moderation on or off."""
+        """The RDMA core's setting for new CQs of the HCA: adaptive-moderation on or off."""
         name = next((self.hca / "infiniband").iterdir()).name
         return subprocess.run(["rdma", "-d", "dev", "show", name], check=True, capture_output=True, text=True).stdout
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an administrator sees of cxib.ko: loading it, binding it to devices, and the answers in words.
+"""Tests cxib.ko as an administrator sees it: loading, binding to devices, and the messages.
 
-Runs in a guest of tools/testing/module/run, which has an HCA and three devices that are none. One of these is a frame
-buffer: its BAR 0 is plain memory, so that a test can write any init segment into it.
+Runs in a guest of tools/testing/module/run, which has an HCA and three other devices. One of these is a frame buffer:
+its BAR 0 is memory, so a test can write any init segment to it.
 """
 
 import mmap
@@ -27,9 +27,9 @@ SEGMENT_SIZE = 0x400C
 
 
 class InitSegment:
-    """The start of the frame buffer, as the init segment of a device that does not exist.
+    """The start of the frame buffer as the init segment of a device that does not exist.
 
-    To be written before the driver probes the device: the kernel takes the mapping away then.
+    It must be written before the driver probes the device: the kernel then removes the mapping.
     """
 
     def __init__(self, device: pathlib.Path) -> None:
@@ -46,7 +46,8 @@ class InitSegment:
         self.memory[0:SEGMENT_SIZE] = bytes([byte]) * SEGMENT_SIZE
 
     def become_connectx5(self) -> None:
-        """Firmware 16.35.4030 that is up, speaks revision 5 of the command interface, and takes 32 commands."""
+        """Writes an init segment of running firmware 16.35.4030 with command interface revision 5 and 32 command
+        slots."""
         self.fill(0)
         self.write(FIRMWARE_OFFSET, 35 << 16 | 16, 5 << 16 | 4030)
         self.write(QUEUE_OFFSET, 0x56)
@@ -68,7 +69,7 @@ class Loading(ModuleTest):
 
 
 class Hca(ModuleTest):
-    """A device of the driver's table. The guest has loaded no other driver for it."""
+    """Tests a device of the driver's ID table. The guest has loaded no other driver for it."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -95,7 +96,7 @@ class Hca(ModuleTest):
 
 
 class ForeignDevices(ModuleTest):
-    """Devices that are no HCA, bound by force."""
+    """Tests other devices than HCAs, bound by force."""
 
     def test_unknown_device_id_refused(self) -> None:
         device = find_device(FRAME_BUFFER)
@@ -120,7 +121,7 @@ class ForeignDevices(ModuleTest):
 
 
 class FirmwareStates(ModuleTest):
-    """What the init segment says, and what becomes of the device then."""
+    """Tests what the driver does with various init segments."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -130,7 +131,7 @@ class FirmwareStates(ModuleTest):
         self.segment.fill(0)
 
     def allow(self) -> None:
-        """Makes the frame buffer a device of the driver; it is probed by that."""
+        """Adds the frame buffer's ID to the driver, which probes the device."""
         write_attribute(DRIVER / "new_id", FRAME_BUFFER.replace(":", " "))
 
     def test_empty_init_segment_refused(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel has to copy whatever devices read and write (swiotlb=force). Runs in a guest of tools/testing/module/bounced_dma."""
+"""Tests a kernel that bounces all DMA (swiotlb=force). Runs in a guest of tools/testing/module/bounced_dma."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ class BouncedDma(unittest.TestCase):
         self.assertEqual(guest.bind_error(self.hca), "")
 
     def context_error(self) -> int:
-        """Error of the creation of a user context; 0: there is one."""
+        """Error of creating a user context; 0 on success."""
         with contextlib.closing(raw_verbs.Device(next(self.hca.glob("infiniband/*")).name)) as device:
             try:
                 device.open_context()
@@ -36,7 +36,7 @@ class BouncedDma(unittest.TestCase):
         return 0
 
     def is_active(self) -> bool:
-        """The subnet manager has talked to the port, by MADs."""
+        """The port is active only after the subnet manager has exchanged MADs with it."""
         return any("ACTIVE" in state.read_text() for state in self.hca.glob("infiniband/*/ports/1/state"))
 
     @unittest.skipIf(HAS_IOMMU, "an IOMMU translates")

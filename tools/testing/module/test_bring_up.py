@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bring-up and tear-down of emulated HCAs: which objects exist, what is shown, and that all of them are removed again.
+"""Tests bring-up and tear-down of emulated HCAs: the objects that exist, what the driver shows, and the removal of all
+objects.
 
-Runs in a guest of tools/testing/module/bring_up. The emulator's strict checker is on, and the lab checks the
-kernel log.
+Runs in a guest of tools/testing/module/bring_up. The emulator's strict checker is on, and the lab checks the kernel
+log.
 """
 
 import os
@@ -35,7 +36,7 @@ def interrupt_file(number: int, name: str) -> str:
 
 @unittest.skipIf(REFUSED or VIRTUAL, "the HCAs of this guest are refused, or virtual as another guest's are not")
 class FailedReset(HcaTest):
-    """Which addresses an HCA has is unknown then."""
+    """After a failed reset the driver cannot know which addresses an HCA still has."""
 
     def forbid_resets(self, hca: pathlib.Path) -> None:
         guest.write_attribute(hca / "reset_method", "\n")
@@ -67,7 +68,7 @@ class FailedReset(HcaTest):
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
 class BringUp(HcaTest):
-    """HCAs that are as they should be."""
+    """Tests working HCAs."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -113,7 +114,7 @@ class BringUp(HcaTest):
     def test_command_queue_slots_readable(self) -> None:
         for hca in self.hcas:
             slots = int(self.values(hca, "command_queue")["slots"])
-            # The RDMA core still asks for the new device's ports, for one thing.
+            # The RDMA core, for example, may still query the ports of the new device.
             until(lambda: self.free_slots(hca) == slots, "each slot is free")
 
     def test_core_reports_driver_queue_details(self) -> None:
@@ -186,7 +187,7 @@ class BringUp(HcaTest):
         self.bind()
 
     def trace(self) -> str:
-        """What the tracepoints record during binding."""
+        """The records of the tracepoints while the device is bound."""
         self.unbind()
         guest.write_attribute(TRACING / "trace", "")
         guest.write_attribute(TRACING / "events/cxib/enable", "1")
@@ -213,7 +214,7 @@ class BringUp(HcaTest):
             vectors = [number for number, name in interrupts(hca).items() if "-comp" in name]
             homes = [interrupt_file(number, "smp_affinity_list") for number in vectors]
             self.assertEqual(sorted(homes), [str(number) for number in range(os.cpu_count() or 1)])
-            # What irqbalance goes by.
+            # irqbalance uses this hint.
             self.assertEqual([int(interrupt_file(number, "affinity_hint").replace(",", ""), 16) for number in vectors],
                              [1 << int(home) for home in homes])
 
@@ -228,7 +229,7 @@ class BringUp(HcaTest):
 
 @unittest.skipUnless(REFUSED, "the HCAs of this guest are as they should be")
 class Refusal(HcaTest):
-    """HCAs that lack something, which the environment names."""
+    """Tests HCAs that lack a feature, which the environment names."""
 
     def test_missing_capability_refused_with_reason(self) -> None:
         for hca in self.hcas:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors that the PCI bus reports (AER) about an HCA, and an HCA that is taken out while it is used.
+"""Tests errors that the PCI bus reports about an HCA (AER), and the removal of an HCA in use.
 
 Runs in a guest of tools/testing/module/recovery.
 """
@@ -16,7 +16,7 @@ from guest import MELLANOX, find_devices
 from recovering import RecoveryTest
 
 INJECTOR = pathlib.Path("/dev/aer_inject")
-EXTENDED_CONFIGURATION = 4096  # bytes of configuration space, 256 without it
+EXTENDED_CONFIGURATION = 4096  # bytes of configuration space; without extended space 256
 POWER_MANAGEMENT = pathlib.Path("/sys/module/pcie_aspm")
 
 # Bits of the Uncorrectable and the Correctable Error Status Register (PCIe 7.8.4).
@@ -26,7 +26,7 @@ BAD_PACKET = 1 << 6
 
 
 def inject(device: pathlib.Path, uncorrectable: int = 0, correctable: int = 0) -> None:
-    """Has the kernel believe that the root port has reported an error of the device."""
+    """Simulates an error report of the root port about the device."""
     domain, bus, place = device.name.split(":")
     slot, function = place.split(".")
     header = (0, 1, 2, 3)
@@ -36,7 +36,7 @@ def inject(device: pathlib.Path, uncorrectable: int = 0, correctable: int = 0) -
 
 
 class BusErrorTest(RecoveryTest):
-    """Has the kernel report errors of the bus."""
+    """Injects bus errors."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -76,7 +76,7 @@ class BusErrors(BusErrorTest):
 
 
 class LinkLost(BusErrorTest):
-    """QEMU's root port resets its link and does not say that it is active again."""
+    """QEMU's root port resets its link, but does not report that the link is active again."""
 
     def test_link_lost_device_found_again(self) -> None:
         inject(self.hca, uncorrectable=MALFORMED_PACKET)
@@ -91,7 +91,7 @@ class LinkLost(BusErrorTest):
 
 
 class Removal(RecoveryTest):
-    """Taken out by the kernel's hand: QEMU ends with an assertion when it has to unplug a vfio-user device."""
+    """The kernel removes the device, because QEMU fails an assertion when it unplugs a vfio-user device."""
 
     def test_device_in_use_removed_leaves_nothing(self) -> None:
         name = next(self.hca.glob("infiniband/*")).name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of cases/, each of which uses verbs as public reports tell that programs do, and says whether it was served."""
+"""Runs the programs of cases/. Each one uses verbs as public reports describe it, and reports whether this worked."""
 
 import contextlib
 import os
@@ -15,12 +15,13 @@ import rdma
 from control import control
 
 PROGRAMS = pathlib.Path("/repo/build/cases")
-PATIENCE = 5400  # seconds; only ends a program that has failed anyway
+PATIENCE = 5400  # seconds; ends only a program that has already failed
 
 
 class Programs(unittest.TestCase):
     def run_program(self, name: str, *arguments: str, output: IO[str] | None = None) -> int:
-        """Returns how it ended, with all that it has started: what is left keeps its objects, and a pipe for output open."""
+        """Runs a program; returns its exit status. Also ends all its children, which would keep objects and an output
+        pipe open."""
         with subprocess.Popen([PROGRAMS / name, *arguments], stdout=output, stderr=output and subprocess.STDOUT,
                               start_new_session=True) as program:
             try:
@@ -62,12 +63,12 @@ class Cases(Programs):
         self.check("management_datagrams")
 
     def test_z_partitions_match_subnet_manager(self) -> None:
-        """The last one: another subnet manager takes over."""
+        """This test is last, because another subnet manager takes over."""
         self.check("partitions")
 
 
 class XrcRegistrations(Programs):
-    """XRC receive QPs that belong to all processes that have registered them."""
+    """Tests XRC receive QPs that belong to all processes that have registered them."""
 
     def test_registered_qp_with_creator_killed_receives(self) -> None:
         self.check("xrc_registration", "killed-creator")
@@ -138,7 +139,7 @@ class XrcRegistrations(Programs):
 
 
 def active_ports() -> set[rdma.Port]:
-    """Empty while a device is being registered."""
+    """The active ports; an empty set while a device is being registered."""
     with contextlib.suppress(OSError):
         ports = [rdma.Port(path.parts[-3], int(path.name)) for path in rdma.CLASS.glob("*/ports/*")]
         return {port for port in ports if port.state == "ACTIVE"}
@@ -146,10 +147,10 @@ def active_ports() -> set[rdma.Port]:
 
 
 class DevxPrograms(Programs):
-    """Events and outputs of DEVX through file descriptors."""
+    """Tests DEVX events and outputs through file descriptors."""
 
     def started(self, name: str) -> "subprocess.Popen[str]":
-        """A program that waits for what the test does."""
+        """Starts a program that waits for an action of the test."""
         program = subprocess.Popen([PROGRAMS / "devx_events", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(program.stdout.close)
         self.addCleanup(program.kill)
@@ -175,7 +176,7 @@ class DevxPrograms(Programs):
 
 
 class DevxEvents(DevxPrograms):
-    """What programs rightly do; run by the kernel's own driver, too."""
+    """Tests correct use. These tests also run with the in-tree driver."""
 
     def test_event_reaches_subscriber_of_object_only(self) -> None:
         self.check("devx_events", "objects")
@@ -239,19 +240,19 @@ class DevxEvents(DevxPrograms):
 
 
 class DevxMisuse(DevxPrograms):
-    """The strict checker would tell what these do."""
+    """Tests misuse, which the strict checker would report."""
 
     def test_events_of_object_that_was_not_destroyed_come(self) -> None:
-        """mlx5_ib delivers none after an attempt to destroy a CQ."""
+        """After an attempt to destroy a CQ, mlx5_ib delivers no more events of it."""
         self.check("devx_events", "kept")
 
     def test_z_removal_of_device_under_events(self) -> None:
-        """Doorbells are rung until the program sees that the objects are gone."""
+        """The program rings doorbells until it notices that the objects are gone."""
         self.check_survives_removal("storm", 2)
 
 
 class LargeRegions(Programs):
-    """One command with all translations would be longer than the device takes."""
+    """A single command with all translations would exceed the device's limit."""
 
     def test_pinned_mr_of_many_pages(self) -> None:
         self.check("large_regions", "24")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every command of a probe goes wrong in turn, in every way: nothing is left of it, the log says what went wrong, and the
-next probe works. All HCAs of the guest do it at the same time, each with a command of another number.
+"""Injects each kind of fault into each command of a probe in turn: the probe leaves nothing behind, the log names the
+fault, and the next probe succeeds. All HCAs of the guest are tested in parallel, each with another command.
 
-CXIB_COMMANDS is how many commands are tried in each way, spread over the probe; without it, all are.
+CXIB_COMMANDS is the number of commands to test with each kind of fault, spread over the probe; default: all.
 """
 
 import collections
@@ -18,7 +18,7 @@ from control import control
 from guest import driver_of
 from hca import DEBUGFS, HcaTest, spread
 
-CLIENTS = {  # ib_mad's own objects, ib_cm's bit of the port: the port stays, and those that fail complain
+CLIENTS = {  # for objects of ib_mad and ib_cm's port bit: the port stays, and the client that fails complains
     "alloc_pd 0x0", "create_cq 0x0", "create_qp 0x0", "modify_hca_vport_context 0x0",
     "rst2init_qp 0x0", "init2rtr_qp 0x0", "rtr2rts_qp 0x0",
 }
@@ -32,7 +32,7 @@ OPTIONAL = {
     "query_hca_cap 0x7",  # atomic operations
     "query_hca_cap 0x1f",  # device memory
     "query_hca_cap 0x41",  # the second general page: a larger number of EQs
-    "query_hca_vport_gid 0x0",  # a table: then each entry is read by itself
+    "query_hca_vport_gid 0x0",  # the table of GIDs; without it each entry is read separately
     "query_special_contexts 0x0",
     "set_driver_version 0x0",
     "set_hca_cap 0x4",  # page faults
@@ -41,15 +41,15 @@ OPTIONAL = {
 }
 """Commands that a start can do without, with their op_mod."""
 NEEDED_FIRST = {
-    "create_eq 0x0",  # event queues of commands, events and the first vector, not those of other vectors and page faults
-    "query_hca_vport_context 0x0",  # the RDMA core's, not its clients'
-    "query_hca_vport_pkey 0x0",  # likewise
+    "create_eq 0x0",  # EQs of commands, events and the first vector; those of other vectors and page faults are optional
+    "query_hca_vport_context 0x0",  # for the RDMA core, not for its clients
+    "query_hca_vport_pkey 0x0",  # for the RDMA core, not for its clients
 }
 """Those that it can do without when they are issued again."""
 
 SILENT = {
-    "mad_ifc 0x1", "mad_ifc 0x3",  # answered or not, a datagram is the business of its sender
-    "query_issi 0x0",  # a message of its own
+    "mad_ifc 0x1", "mad_ifc 0x3",  # only the sender of a MAD handles its failure
+    "query_issi 0x0",  # has its own message
 }
 """Commands whose refusal is not logged as such."""
 REFUSAL = "status=BAD_OPERATION syndrome=0x5ca1ab"
@@ -76,12 +76,12 @@ class CommandFaults(HcaTest):
             self.addCleanup(log.close)
 
     def messages(self, index: int) -> str:
-        """What the kernel has said of an HCA since the last call."""
+        """Kernel messages about an HCA since the last call."""
         return "\n".join(line for line in self.logs[index].read() if self.hcas[index].name in line)
 
     def commands_of_probe(self) -> tuple[int, int]:
-        """Numbers of commands: of those that bring the device up, and of all until it is registered. The later ones may
-        still be outstanding then."""
+        """Numbers of commands: until the device is up, and until it is registered. The later ones may then still be
+        outstanding."""
         self.messages(0)
         self.assertEqual(guest.bind_error(self.hcas[0]), "")
         issued = int(self.values(self.hcas[0], "command_queue")["issued"])
@@ -91,8 +91,8 @@ class CommandFaults(HcaTest):
         return int(until_up[1]), issued
 
     def probe(self, index: int) -> str:
-        """Probes an HCA; returns what the log says, "mad_ifc" if that has failed: a datagram that the firmware refuses
-        is the business of its sender."""
+        """Probes an HCA; returns the log messages. Returns "mad_ifc" if only a MAD has failed: its sender handles a
+        refusal by firmware."""
         hca = self.hcas[index]
         error = guest.bind_error(hca)
         if driver_of(hca) == "cxib":
@@ -108,7 +108,7 @@ class CommandFaults(HcaTest):
         return any(rule["injected"] for rule in control("faults")["rules"] if rule["line"].endswith(f"@hca{index}"))
 
     def probe_with(self, index: int, number: int, fault: str) -> tuple[bool, str]:
-        """Returns whether the command `number` of a probe was issued, and has gone wrong, and what the log says."""
+        """Returns whether command `number` of a probe was issued and has failed, and the log messages."""
         self.messages(index)
         control("fault", f"command * nth={number} {fault} @hca{index}")
         said = self.probe(index)
@@ -133,7 +133,7 @@ class CommandFaults(HcaTest):
             self.assert_device_has_nothing(index)
 
     def start(self, index: int) -> bool:
-        """Starts an HCA whose firmware has just started; returns whether it has a port then."""
+        """Binds an HCA with newly started firmware; returns whether it has a port afterwards."""
         hca = self.hcas[index]
         guest.write_attribute(hca / "reset", "1")
         self.messages(index)
@@ -149,8 +149,8 @@ class CommandFaults(HcaTest):
         return [line for line in self.messages(index).splitlines() if not re.search(INFORMATION, line)]
 
     def commands_of_start(self) -> list[tuple[str, str, int]]:
-        """The commands that a start issues itself, not by work that it queues: opcode, name with op_mod, and which one with
-        that opcode it is."""
+        """Commands that a start issues directly, not in work that it queues: opcode, name with op_mod, and position
+        among the commands with this opcode."""
         guest.write_attribute(TRACING / "trace", "")
         guest.write_attribute(TRACING / "events/cxib/enable", "1")
         self.assertTrue(self.start(0))
@@ -166,8 +166,8 @@ class CommandFaults(HcaTest):
         return commands
 
     def refuse(self, index: int, opcode: str, name: str, number: int) -> bool:
-        """Has a command of a start refused. Returns whether there is a port nevertheless: then the log has one line, which is
-        about the command."""
+        """Makes the device refuse a command of a start. Returns whether a port exists nevertheless; the log then has
+        one line about the command."""
         control("fault", f"command {opcode} nth={number} {REFUSAL} @hca{index}")
         has_port = self.start(index)
         self.assertTrue(self.has_struck(index), "the command was not issued")
@@ -181,7 +181,7 @@ class CommandFaults(HcaTest):
         return has_port
 
     def test_bring_up_continues_without_optional_commands(self) -> None:
-        """Each command of a start is refused in turn; in a sample, the first one of each name."""
+        """The device refuses each command of a start in turn; in a sample, the first one of each name."""
         commands = self.commands_of_start()
         if SAMPLE:
             firsts = {name: command for command in reversed(commands) for name in [command[1]]}
@@ -201,7 +201,7 @@ class CommandFaults(HcaTest):
             self.assertEqual(set(outcomes[name]), {False} if SAMPLE else {True, False}, name)
 
     def test_bring_up_without_registers_has_port(self) -> None:
-        """Link and MTU are then the smallest that every port has; each register is logged once."""
+        """Link and MTU then have the smallest values that every port supports. The driver logs each register once."""
         control("fault", f"command ACCESS_REGISTER {REFUSAL} @hca0")
         self.assertTrue(self.start(0))
         port = next(self.hcas[0].glob("infiniband/*/ports/1"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Q counters have 32 bits and begin at zero again after the last value; the driver shows what firmware reports.
+"""Tests that the driver shows Q counters as firmware reports them: they have 32 bits and wrap to 0.
 
 Runs in the guest of tools/testing/module/cases/run.
 """
@@ -25,12 +25,12 @@ class CounterWrap(unittest.TestCase):
         return int((self.port.directory / "hw_counters/out_of_buffer").read_text())
 
     def statistic(self) -> int:
-        """The same counter as the tool of iproute2 shows it."""
+        """The counter as iproute2's tool shows it."""
         link = f"{self.port.device}/{self.port.number}"
         return int(json.loads(rdma.run("rdma", "-j", "statistic", "show", "link", link))[0]["out_of_buffer"])
 
     def await_counter(self, expected: int) -> None:
-        """The kernel asks firmware again after 10 ms."""
+        """Waits for a value: the kernel queries firmware at most every 10 ms."""
         for read in (self.counter, self.statistic):
             rdma.until(lambda read=read: read() == expected, f"{read.__name__} shows {expected}")
 

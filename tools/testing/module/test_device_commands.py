@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""DEVX commands: what is refused, which objects are destroyed with which, and that processes are isolated."""
+"""Tests DEVX commands: refused commands, objects that are destroyed together, and the isolation of processes."""
 
 import contextlib
 import ctypes
@@ -34,7 +34,7 @@ PAGE, HUGE_PAGE = 4096, 2 << 20
 
 
 def command(opcode: int, length: int = 16, **words: int) -> bytes:
-    """An input; w2=7 makes 7 of its third word."""
+    """A command input; w2=7 sets its third word to 7."""
     values = [opcode << 16] + [0] * (length // 4 - 1)
     for name, value in words.items():
         values[int(name[1:])] = value
@@ -46,12 +46,12 @@ def word(answer: bytes, index: int) -> int:
 
 
 def key(pd: int, mode: int = KEY_OF_PIECES) -> bytes:
-    """A key that requests lay out: it is free until then."""
+    """An mkey context that is free until a UMR WQE sets its layout."""
     return command(CREATE_MKEY, 0x110, w4=1 << 30 | 1 << 15 | 1 << 10 | mode << 8, w5=0xFFFFFF << 8, w7=pd, w17=4)
 
 
 def queue_pair(device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
-    """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
+    """An RC QP context with 16 WQEBBs in registered memory, followed by its doorbell record."""
     place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0, "srq": 0, "record": PAGE} | changes
     receives = 1 << 24 | place["srq"] if place["srq"] else 3 << 24
     return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
@@ -236,7 +236,8 @@ class DeviceCommands(unittest.TestCase):
 
     def guess_while_created(self, create: Callable[[], object], core_response: int,
                             guesses: Iterable[Callable[[], object]]) -> list[str]:
-        """What commands end with that name a queue before its creation fails, for want of a place for the response."""
+        """Results of commands that guess the number of a queue whose creation will fail because its response cannot be
+        written."""
         page = stalled_page.StalledPage()
         self.addCleanup(page.take_away)
         failures = list[OSError]()
@@ -292,7 +293,7 @@ class DeviceCommands(unittest.TestCase):
                     with self.subTest(opcode=opcode, words=words), self.refused(errno.EPERM):
                         device.modify_object(handle, command(opcode, 0x110, w2=number, w21=1 << 16, **words))
             device.modify_object(made[0], command(RST2INIT_QP, 0x110, w2=made[1], w21=1 << 16, w48=0x7FFFFFFF))
-        # Write commands are for the credentials that the device was opened with.
+        # A write command needs the credentials with which the device was opened.
         device = self.open_device()
         device.create_cq()
         _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
@@ -322,7 +323,7 @@ class DeviceCommands(unittest.TestCase):
             device.register_memory(0x10000, PAGE)
 
     def test_memory_of_others_behind_umem_not_reached(self) -> None:
-        """The device knows the pages of a umem, not its length: larger ones would have memory of others at their ends."""
+        """The device knows the pages of a umem, but not its length: larger pages would expose neighbouring memory."""
         device = self.device
         device.create_cq()
         memory = raw_verbs.Memory(2 * HUGE_PAGE, mmap.MAP_PRIVATE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pages of the host that are larger than those of the device, where the kernel has them."""
+"""Tests kernels whose pages are larger than those of the device."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ def numbers(file: pathlib.Path) -> dict[str, int]:
 
 
 def directories() -> list[pathlib.Path]:
-    """Of debugfs, one a device."""
+    """debugfs directories, one per device."""
     return sorted(path.parent for path in pathlib.Path("/sys/kernel/debug/cxib").glob("*/capabilities"))
 
 
@@ -38,7 +38,7 @@ class HostPages(unittest.TestCase):
 
     @unittest.skipUnless(LARGER, "pages of the host are those of the device")
     def test_firmware_pages_share_host_pages(self) -> None:
-        """Firmware returns some of them in between, and the rest of their host pages stays in use."""
+        """Firmware returns some pages in between, so that the rest of their host pages stays in use."""
         self.assertTrue(directories())
         for directory in directories():
             pages = numbers(directory / "pages")
@@ -46,7 +46,7 @@ class HostPages(unittest.TestCase):
             self.assertLessEqual(2 * pages["host pages"], pages["held"], pages)
 
     def test_uars_of_processes_in_different_host_pages(self) -> None:
-        """Each process maps whole pages of the host."""
+        """Each process maps whole host pages."""
         caps = numbers(directories()[0] / "capabilities")
         distance = DEVICE_PAGE << (0 if caps["uar_4k"] else caps["log_uar_page_sz"])
         offsets = [device.allocate_uar(SEPARATE) * distance for device in (self.open(), self.open()) for _ in range(3)]
@@ -54,14 +54,14 @@ class HostPages(unittest.TestCase):
         self.assertEqual(len(set(offsets)), 6)
 
     def test_capabilities_name_host_page(self) -> None:
-        """As mlx5_core sets them: handle_hca_cap() in Linux."""
+        """mlx5_core sets the same values: handle_hca_cap() in Linux."""
         for directory in directories():
             caps = numbers(directory / "capabilities")
             self.assertEqual(DEVICE_PAGE << caps["log_uar_page_sz"], mmap.PAGESIZE)
             self.assertFalse(caps["uar_4k"] and not LARGER)
 
     def test_timer_mapped_only_without_its_neighbours(self) -> None:
-        """The timer has the second 4 KiB of BAR 0; the first ones have addresses in kernel memory."""
+        """The timer is in the second 4 KiB of BAR 0. The first 4 KiB contain addresses in kernel memory."""
         device = self.open()
         if not LARGER:
             device.map(raw_verbs.CLOCK_PAGE).close()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Devices that answer, report and do anything, each from a seed: the kernel has nothing to report, the driver can be
-unbound and unloaded, and a device that behaves again works.
+"""Tests devices with random outputs, events and faults, each from a seed: the kernel reports nothing, the driver can be
+unbound and unloaded, and a device that works again is usable.
 
-With an even seed a device does so from the first command on, with an odd one as soon as it is up. All HCAs do so at the
-same time, each with a seed of its own: they wait for answers that do not come most of the time.
+With an even seed a device is faulty from its first command on, with an odd seed after bring-up. All HCAs are tested in
+parallel, each with its own seed, because most of the time they wait for completions that do not come.
 
-CXIB_SEEDS is how many seeds are tried, CXIB_FIRST_SEED the first one (default: 1). The kernel log tells which device
-has had which seed.
+CXIB_SEEDS is the number of seeds, CXIB_FIRST_SEED the first one (default: 1). The kernel log shows the seed of each
+device.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
 LIMIT_MS = 300
 USUAL_LIMIT_MS = 60000
-# In percent, of each of a dozen ways to do wrong. A probe has some 20 commands: with 0.2 % half of all devices come up.
+# Chance in percent of each of a dozen faults. A probe has about 20 commands, so with 0.2 % half of all devices come up.
 CHANCES_FROM_THE_START = (0.05, 0.1, 0.2, 0.5, 2)
 CHANCES_WHEN_UP = (0.5, 2, 10)
 
 
 def read_all(directory: pathlib.Path) -> None:
-    """Has the driver ask the device for all that sysfs shows of it; of its tables (P_Keys, GIDs) for the first two
-    entries: the first has the driver read the table, the second is what it keeps of it."""
+    """Reads every file of the device in sysfs, so that the driver queries the device. Reads only two entries of each
+    table (P_Keys, GIDs): the first one makes the driver read the table, the second one comes from its cache."""
     for path in directory.rglob("*"):
         try:
             if path.name.isdecimal() and int(path.name) > 1:
@@ -44,18 +44,18 @@ def read_all(directory: pathlib.Path) -> None:
             if path.is_file() and not path.is_symlink():
                 path.read_bytes()
         except OSError:
-            pass  # it may say no
+            pass  # the read may fail
 
 
 def run(*words: str) -> None:
-    """Whatever comes of it."""
+    """Runs a program and ignores its result."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=60)
 
 
 def use(hca: pathlib.Path, seed: int) -> None:
-    """As long as it is there: it may fail, and come back under another name, at any time. The seed chooses one of the
-    programs to run: on the debug kernel starting them takes far longer than what they ask of the device."""
+    """Uses a device as long as it exists. It may fail and return under another name at any time. The seed selects one
+    program, because on the debug kernel starting all of them takes far longer than their requests."""
     for port in hca.glob("infiniband/*/ports"):
         read_all(port)
     run("devlink", "health", "diagnose", f"pci/{hca.name}", "reporter", "device")
@@ -67,7 +67,7 @@ def use(hca: pathlib.Path, seed: int) -> None:
 
 
 class Record:
-    """How it went; shared by the threads of all HCAs."""
+    """Results, shared by the threads of all HCAs."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A device reports wrong page faults while processes transfer to and from ODP memory, in explicit and implicit MRs.
-Expected: the kernel log has no reports, a QP that waits for a page that is never faulted in can be destroyed, and ODP works
-again when the faults have ended.
+"""Tests a device that reports wrong page faults while processes access ODP memory in explicit and implicit MRs.
+Expected: no kernel reports; a QP that waits for a page that never arrives can be destroyed; ODP works again after the
+faults.
 
-A seed chooses what the second of two HCAs does wrong: page fault EQEs that name other pages, mkeys, queues or WQEs than the
-faulting ones, that arrive twice, not at all, or without a fault; wrong outputs of the driver's queries and
-commands. CXIB_SEEDS is how many seeds are tried, CXIB_FIRST_SEED the first one (default: 1).
+A seed selects the faults of the second of two HCAs: page fault EQEs that name other pages, mkeys, queues or WQEs than
+the faulting ones, that arrive twice, not at all, or without a fault; wrong outputs of the driver's queries and
+commands. CXIB_SEEDS is the number of seeds, CXIB_FIRST_SEED the first one (default: 1).
 """
 
 import contextlib
@@ -38,16 +38,16 @@ PAGES = 16
 SIZE = PAGES * mmap.PAGESIZE
 ROUNDS = 3
 REQUESTS = 4
-WAIT = 0.5  # seconds for requests that may never end
+WAIT = 0.5  # seconds for transfers that may never end
 ON_DEMAND = verbs.ALL_ACCESS | enums.IBV_ACCESS_ON_DEMAND
 EVENT = "fault eqe type=PAGE_FAULT"
 SUB_TYPE_AT, DATA_AT, DATA_BYTES = 0x3, 0x20, 0x1C
-NOT_THE_LAST = f"set={DATA_AT:#x}:0"  # where the event names the memory; elsewhere that nothing was done before
+NOT_THE_LAST = f"set={DATA_AT:#x}:0"  # position of the memory's address, or of the count of completed bytes
 GIB = 1 << 30
 
 
 def change_a_byte(choice: random.Random) -> str:
-    """Of what the event says: the rest stays true, so that it is about what there is."""
+    """Changes one byte of an event. The rest stays correct, so that the event concerns existing objects."""
     return f"set={DATA_AT + choice.randrange(DATA_BYTES):#x}:{choice.randrange(256):#x}"
 
 
@@ -71,7 +71,7 @@ def lie(choice: random.Random) -> str:
 
 
 class PagedSide(verbs.Side):
-    """One end whose memory comes in on demand."""
+    """An end with ODP memory."""
 
     def __init__(self, port: rdma.Port, whole: bool = False) -> None:
         super().__init__(port, "rc")
@@ -90,7 +90,7 @@ class PagedSide(verbs.Side):
         self.pages.madvise(mmap.MADV_DONTNEED)
 
     def close_all(self) -> None:
-        """Also when the device is gone."""
+        """Works even if the device is gone."""
         for owned in (self.pair, self.memory, self.completions, self.domain, self.context):
             with contextlib.suppress(PyverbsError):
                 owned.close()
@@ -104,7 +104,7 @@ def connect(ports: list[rdma.Port], whole: bool) -> tuple[PagedSide, PagedSide]:
 
 
 def post(here: PagedSide, there: PagedSide, choice: random.Random) -> None:
-    """Requests whose memory is missing here, there, or on both sides."""
+    """Posts WRs whose memory is missing on this side, on the other side, or on both."""
     length = choice.choice((8, 1000, 3 * mmap.PAGESIZE))
     for opcode in choice.choices((enums.IBV_WR_SEND, enums.IBV_WR_RDMA_WRITE, enums.IBV_WR_RDMA_READ), k=REQUESTS):
         if opcode == enums.IBV_WR_SEND:
@@ -116,7 +116,7 @@ def post(here: PagedSide, there: PagedSide, choice: random.Random) -> None:
 
 
 def wait_a_while(sides: tuple[PagedSide, PagedSide]) -> None:
-    """For what may end well, or badly, or not at all."""
+    """Waits for WRs that may succeed, fail or never end."""
     end, ended = time.monotonic() + WAIT, 0
     while time.monotonic() < end and ended < 2 * REQUESTS:
         for side in sides:
@@ -135,7 +135,7 @@ class HostileFaults(unittest.TestCase):
         self.ports = rdma.ports()[:2]
         self.injected = self.faults = 0
         self.addCleanup(control, "faults", "clear")
-        # A device may fail again as soon as it has recovered: the lies end when the programs have.
+        # A device may fail again directly after its recovery: the faults last as long as the processes.
         self.assertEqual(self.devlink("set", "grace_period", "0"), 0)
 
     def devlink(self, command: str, *words: str) -> int:
@@ -145,11 +145,12 @@ class HostileFaults(unittest.TestCase):
     def are_active(self) -> bool:
         if all(map(is_active, self.ports)):
             return True
-        self.devlink("recover")  # nothing happens unless it has to; refused while it does by itself
+        self.devlink("recover")  # no effect without need; refused during automatic recovery
         return False
 
     def await_ports(self) -> None:
-        """A device with a fatal error recovers: automatically, or on request if it has failed again meanwhile."""
+        """Waits for active ports. A device recovers from a fatal error automatically, or on request if it has failed
+        again meanwhile."""
         until(self.are_active, "the ports are active", pause=2)
 
     def count(self) -> None:
@@ -182,7 +183,7 @@ class HostileFaults(unittest.TestCase):
             control("faults", "clear")
 
     def assert_works(self, whole: bool) -> None:
-        """What one side writes to pages that are not there is there, and can be read."""
+        """Asserts that data written by one side to absent pages can be read."""
         self.await_ports()
         near, far = connect(self.ports, whole)
         self.addCleanup(near.close_all)
@@ -200,7 +201,7 @@ class HostileFaults(unittest.TestCase):
             self.assertEqual(target.pages[:], data)
 
     def assert_the_other_device_was_not_asked_for_nonsense(self) -> None:
-        """It does what it should, and its requests end with faults that are still being handled."""
+        """The second device works, and its WRs end with faults that are still being handled."""
         honest = rdma.CLASS.joinpath(self.ports[0].device, "device").resolve().name
         refused = [line for line in guest.kernel_log().splitlines() if honest in line and "UMR failed" in line]
         self.assertEqual(refused, [])
@@ -218,7 +219,7 @@ class HostileFaults(unittest.TestCase):
 
 
 class WholeAddressSpace(unittest.TestCase):
-    """Regions of all that a program has."""
+    """Tests implicit MRs of all addresses."""
 
     def setUp(self) -> None:
         self.port = rdma.ports()[0]
@@ -238,7 +239,7 @@ class WholeAddressSpace(unittest.TestCase):
         self.region = MR(self.domain, mmap.PAGESIZE, ON_DEMAND, implicit=True)
 
     def advise(self, address: int) -> str:
-        """Asks for a page; returns the error, empty if it came in."""
+        """Prefetches a page; returns the error, or an empty string."""
         try:
             self.domain.advise_mr(enums._IBV_ADVISE_MR_ADVICE_PREFETCH, enums._IBV_ADVISE_MR_FLAG_FLUSH,
                                   [SGE(address, mmap.PAGESIZE, self.region.lkey)])
@@ -261,13 +262,13 @@ class WholeAddressSpace(unittest.TestCase):
         self.assertEqual(self.keys(), before + 1)
 
     def test_implicit_mr_of_ended_program_not_prefetched(self) -> None:
-        """A child still has the open device; the page that it prefetches is of its parent's memory."""
+        """A child still has the open device. The page that it prefetches is in its parent's memory."""
         received, sent = os.pipe()
         go, let_go = os.pipe()
 
         def heir() -> None:
             os.close(let_go)
-            os.read(go, 1)  # until the parent is gone
+            os.read(go, 1)  # until the parent has exited
             os.write(sent, self.advise(self.region.buf).encode() or b"a page without an owner was faulted in")
 
         def program() -> None:

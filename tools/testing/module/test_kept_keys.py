@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program registers a region of memory again: the region keeps its keys, and when the device refuses that, or goes in
-the middle of it, the program loses no more than the keys."""
+"""Tests reregistration of an MR: the MR keeps its keys. If the device refuses the change or is removed during it, the
+process loses only the keys."""
 
 import ctypes
 import errno
@@ -27,7 +27,7 @@ from pyverbs.wr import SGE, SendWR
 PAGE, HUGE_PAGE = 4096, 1 << 21
 LARGE = 40 << 20
 """More pages than one command has translations for: 8192, a number of the driver's choice."""
-FAILED = 13  # opcode of the completion of a request that has failed
+FAILED = 13  # opcode of an error CQE
 
 
 def pinned_kib() -> int:
@@ -36,25 +36,25 @@ def pinned_kib() -> int:
 
 
 def pins() -> int:
-    """Pages that the kernel has pinned since it was started, each as often as it was pinned."""
-    pathlib.Path("/proc/sys/vm/stat_refresh").read_bytes()  # adds up what each processor has counted
+    """Number of pins since boot; a page pinned several times counts several times."""
+    pathlib.Path("/proc/sys/vm/stat_refresh").read_bytes()  # adds up the counters of all processors
     (acquired,) = re.findall(r"^nr_foll_pin_acquired (\d+)", pathlib.Path("/proc/vmstat").read_text(), re.MULTILINE)
     return int(acquired)
 
 
 def living_keys() -> int:
-    """Of the whole adapter."""
+    """Number of mkeys of the device."""
     return control("objects", "@hca0")["hca0"]["memory key"]["living"]
 
 
 def leftovers() -> list[str]:
-    """Objects that firmware has refused to destroy; the first line is the number of those whose context is closed."""
+    """Objects that firmware has refused to destroy. The first line is the number of those whose context is closed."""
     adapter = pathlib.Path(f"/sys/class/infiniband/{rdma.devices()[0]}/device").resolve().name
     return pathlib.Path(f"/sys/kernel/debug/cxib/{adapter}/leftovers").read_text().splitlines()
 
 
 def refuse_destroys() -> None:
-    """Until the faults are cleared."""
+    """Makes firmware refuse to destroy objects until the faults are cleared."""
     control("fault", "command DESTROY_MKEY status=BAD_RESOURCE_STATE @hca0")
 
 
@@ -82,7 +82,7 @@ class KeptKeys(unittest.TestCase):
         return self.device.reregister(self.region, flags, **changes)
 
     def make_fail(self, fault: str, times: int = 1) -> None:
-        """The next changes of memory keys by requests of the driver."""
+        """Makes the next UMR WQEs of the driver fail."""
         control("fault", f"cqe wqe=UMR nth=1 times={times} {fault} @hca0")
 
     def pinned(self) -> int:
@@ -111,13 +111,13 @@ class KeptKeys(unittest.TestCase):
         self.assertLess(pins() - before, 2 * LARGE // PAGE)
 
     def test_memory_in_smaller_pages_keeps_key(self) -> None:
-        """How much of a key the memory takes, so that it has room for other memory, is not a matter of luck."""
+        """The size of an mkey, and so whether other memory fits, must not depend on chance."""
         memory = raw_verbs.Memory(2 * HUGE_PAGE, mmap.MAP_PRIVATE)
         memory.map.madvise(mmap.MADV_HUGEPAGE)
         start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
         ctypes.memset(start, 0, HUGE_PAGE)
         self.region, self.key = self.device.register_region(start, 8 * PAGE, start, 1)
-        # It begins in the middle of any larger page then.
+        # With this offset the memory starts inside any larger page.
         self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=start, address=start + PAGE, length=8 * PAGE), self.key)
 
     def test_failed_change_changes_key(self) -> None:
@@ -134,7 +134,7 @@ class KeptKeys(unittest.TestCase):
                 self.assertEqual(pinned_kib() - self.pinned_before, 2 * PAGE // 1024)
 
     def test_mr_failed_and_not_destroyed_keeps_memory(self) -> None:
-        """Its translations are written by requests, of which the first one fails."""
+        """WQEs write the translations, and the first one fails."""
         memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
         start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
         before = pinned_kib()
@@ -147,11 +147,11 @@ class KeptKeys(unittest.TestCase):
         said = "\n".join(self.log.read())
         self.assertRegex(said, r"mkey 0x\w+: UMR failed: ")
         self.assertNotIn("fatal error", said)
-        control("faults", "clear")  # so the end of the context destroys it
+        control("faults", "clear")  # so that the end of the context destroys it
 
     def test_replaced_key_not_destroyed_keeps_memory(self) -> None:
-        """Of both regions: the old key still leads to the memory when the program has deregistered the new one. The program
-        does not know the old region any more, so it is the driver's to destroy it with the context."""
+        """The memory of both MRs stays: the old key still leads to it after the process has deregistered the new MR.
+        The process no longer has the old MR, so the driver destroys it with the context."""
         keys = living_keys()
         refuse_destroys()
         self.make_fail(f"field=opcode:{FAILED}")
@@ -169,7 +169,7 @@ class KeptKeys(unittest.TestCase):
         self.assertEqual(len(leftovers()), 1)
 
     def test_changed_memory_of_replaced_key_kept(self) -> None:
-        """The new region gets other memory; the old key leads to what both had."""
+        """The new MR gets other memory. The old key leads to the memory of both."""
         refuse_destroys()
         self.make_fail(f"field=opcode:{FAILED}")
         replaced = self.key_after(raw_verbs.REREG_ACCESS, access=7)
@@ -179,7 +179,8 @@ class KeptKeys(unittest.TestCase):
         self.assertEqual(self.pinned(), 3 * PAGE // 1024)
 
     def test_change_failed_and_not_destroyed_keeps_memory(self) -> None:
-        """The change fails, and so does the registration of another key for the same memory, which then cannot be destroyed."""
+        """The change fails, as does the registration of another key for the same memory, which then cannot be
+        destroyed."""
         memory = raw_verbs.Memory(LARGE + HUGE_PAGE, mmap.MAP_PRIVATE)
         start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
         region, _ = self.device.register_region(start, LARGE, start + PAGE, 1)
@@ -216,7 +217,8 @@ class KeptKeys(unittest.TestCase):
 
 
 class BoundWindow(unittest.TestCase):
-    """While a memory window is bound to a region, firmware may refuse to destroy the key of the region. Needs a subnet manager."""
+    """Tests a refusal by firmware to destroy the mkey of an MR to which a memory window is bound. Needs a subnet
+    manager."""
 
     def setUp(self) -> None:
         until(has_two_devices, "no device is gone any more")
@@ -247,7 +249,8 @@ class BoundWindow(unittest.TestCase):
         self.assertEqual(found, [enums.IBV_WC_SUCCESS])
 
     def replace_region(self) -> object:
-        """A window of the region, whose access is then changed; the device fails to do that, so the region gets another key."""
+        """Binds a window to the MR and changes the MR's access. The device fails to do this, so the MR gets another
+        key."""
         access = enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_MW_BIND
         old, new = raw_verbs.Memory(PAGE), raw_verbs.Memory(PAGE)
         context = Context(name=rdma.devices()[0])
@@ -286,7 +289,8 @@ class BoundWindow(unittest.TestCase):
         return context, domain, completions, window, queue, source
 
     def test_replaced_mr_of_window_keeps_memory(self) -> None:
-        """The window leads to the memory when the program has none but that, so it stays pinned until the device has neither."""
+        """The window still leads to the memory when the process has no other object for it, so the memory stays pinned
+        until the device has destroyed both."""
         keys = living_keys()
         self.assertEqual(run_to_end(self.replace_region), 0)
         self.assertEqual(living_keys(), keys)

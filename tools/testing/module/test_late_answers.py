@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Commands that create an object and complete too late, or never: memory that the device may access stays pinned.
+"""Tests commands that create an object and complete late or never: memory that the device may access stays pinned.
 
 Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 """
@@ -31,9 +31,9 @@ from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 
-LIMIT = 6000  # milliseconds that a command may take
-PAUSE = 1  # second until a process waits for the completion; nothing is wrong if it does not yet
-LATE = "drop-completion"  # the command completes when the test wants it to
+LIMIT = 6000  # command time-out in milliseconds
+PAUSE = 1  # seconds after which a process should wait for the completion; a longer time is no error
+LATE = "drop-completion"  # the test lets the command complete
 SIZE = 1 << 20
 WRITTEN, UNTOUCHED = b"\x5a" * 8, b"\x00" * 8
 
@@ -45,7 +45,7 @@ def pinned() -> int:
 
 
 def next_key(domain: PD) -> int:
-    """What the next region of a program will be called: keys are numbered one after the other."""
+    """The number of the next mkey: mkeys are numbered in sequence."""
     with contextlib.closing(MR(domain, 4096, verbs.ALL_ACCESS)) as first, \
             contextlib.closing(MR(domain, 4096, verbs.ALL_ACCESS)) as second:
         index = 2 * (second.rkey >> 8) - (first.rkey >> 8)
@@ -59,7 +59,7 @@ def address_of(memory: mmap.mmap) -> int:
 
 
 def num_sleeping() -> int:
-    """Threads of this process that no signal interrupts."""
+    """Number of this process's threads in uninterruptible sleep."""
     states = [path.read_text().rsplit(")", 1)[1].split()[0] for path in pathlib.Path("/proc/self/task").glob("*/stat")]
     return states.count("D")
 
@@ -75,7 +75,7 @@ class LateAnswers(RecoveryTest):
                 if numbers["living"]}
 
     def is_refused(self, make: Callable[[], object], fault: str) -> None:
-        """The caller gets an error, whatever the device does afterwards."""
+        """Asserts that the caller gets an error, whatever the device does afterwards."""
         trouble("fault", f"command {fault} times=1")
         with self.assertRaises(PyverbsRDMAError):
             make()
@@ -85,7 +85,7 @@ class LateAnswers(RecoveryTest):
 
     @contextlib.contextmanager
     def completing_late(self) -> Iterator[None]:
-        """What is inside may wait for the completion: another process sees to that."""
+        """Lets another process complete the command, so that the code inside the context may wait for it."""
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):
@@ -106,7 +106,7 @@ class LateAnswers(RecoveryTest):
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), f"CREATE_MKEY {LATE}")
         self.assertGreaterEqual(pinned() - self.pinned, SIZE, "the device has the region still")
         with self.completing_late():
-            domain.close()  # waits for the answer
+            domain.close()  # waits for the completion
         self.assertTrue(self.came_late())
         until(lambda: pinned() == self.pinned, "the memory is free")
         context.close()
@@ -168,7 +168,8 @@ class LateAnswers(RecoveryTest):
         there.close()
 
     def test_unreported_object_keeps_memory_until_reset(self) -> None:
-        """The objects that the unreported one uses cannot be destroyed: the program gets the error, others go on."""
+        """Objects that the unreported object uses cannot be destroyed: their process gets the error, and other
+        processes continue."""
         device = raw_verbs.Device(self.device_name())
         device.make_basics()
         memory = raw_verbs.Memory(SIZE)
@@ -204,7 +205,7 @@ class LateAnswers(RecoveryTest):
 
 
 class Flood(RecoveryTest):
-    """Many programs ask for commands that take long."""
+    """Tests many processes that request slow commands."""
 
     PROGRAMS, DELAY = 40, 15000  # milliseconds
     SLOTS = 31
@@ -220,7 +221,7 @@ class Flood(RecoveryTest):
         trouble("fault", f"command QUERY_HCA_VPORT_CONTEXT delay={self.DELAY}ms")
         with concurrent.futures.ThreadPoolExecutor(self.PROGRAMS) as pool:
             readers = [pool.submit(state.read_text) for _ in range(self.PROGRAMS)]
-            # Each is in the kernel: it waits for its command, or for a slot.
+            # Each process is in the kernel, waiting for its command or for a slot.
             until(lambda: num_sleeping() == self.PROGRAMS, "all wait")
             issued = self.issued()
             control("faults", "clear")

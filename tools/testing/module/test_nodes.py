@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA on the last of several NUMA nodes: what the driver gives it is there, too.
+"""Tests an HCA on the last of several NUMA nodes: memory that the driver gives to it is on the same node.
 
-Runs in a guest of tools/testing/module/bring_up, with a log of the device's commands in CXIB_COMMAND_LOG.
+Runs in a guest of tools/testing/module/bring_up with a log of the device's commands in CXIB_COMMAND_LOG.
 """
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Contexts of a libmlx5 that does not allocate dynamic UAR pages: the context has static ones, and the driver chooses a
-bfreg for each QP. Tests what the kernel grants and refuses, and libmlx5's own code for it (older_library.c)."""
+"""Tests contexts of a libmlx5 without dynamic UAR pages: the context has static UARs, and the driver selects a bfreg
+for each QP. Covers what the kernel grants and refuses, and libmlx5's code for such contexts (older_library.c)."""
 
 import errno
 import itertools
@@ -35,8 +35,8 @@ class Contexts(test_bad_requests.BadRequestTest):
                 self.assertGreater(device.registers_to_add, 0)
 
     def test_doorbell_requests_not_offered(self) -> None:
-        """A libmlx5 that gets a BlueFlame size needs UAR pages for BlueFlame, which such a context lacks. The device of this
-        guest supports BlueFlame, as real ones do."""
+        """A libmlx5 that gets a BlueFlame size needs UAR pages for BlueFlame, which such a context lacks. Like real
+        devices, the device of this guest supports BlueFlame."""
         newer, older = self.open_device(), self.open_device()
         newer.open_context(flags=raw_verbs.CONTEXT_WITH_COMMANDS)
         older.open_older_context()
@@ -78,7 +78,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
         self.assert_refused(errno.EINVAL, self.device.map, raw_verbs.PAGE_OF_CONTEXT, mmap.PROT_WRITE, pages=2)
 
     def test_qp_registers_assigned(self) -> None:
-        """The exclusive ones first, then those for all, evenly; the library counts four of each page."""
+        """The exclusive bfregs come first, then the shared ones in turn. libmlx5 counts four bfregs per UAR page."""
         device = self.device
         cq = device.create_cq(flags=0)
         names = []
@@ -150,7 +150,7 @@ class Doorbells(test_bad_requests.BadRequestTest):
 
 
 class OlderLibrary:
-    """Programs of a test are of an older library, which says what it knows in so many bytes."""
+    """Runs programs with an older library, whose requests have this length."""
 
     LENGTH = 32
 
@@ -202,13 +202,13 @@ class OlderPrograms(OlderLibrary, test_user_space.ProgramTest):
 
 
 class EvenOlderPrograms(OlderPrograms):
-    """They know nothing of the ability, nor of anything after it."""
+    """These libraries know neither the flag nor any later field."""
 
     LENGTH = 24
 
 
 class OldestPrograms(OlderPrograms):
-    """They know one form of completions."""
+    """These libraries know one CQE format only."""
 
     LENGTH = 16
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory regions on demand (ODP) of a program without privileges: large ones, and much advice about one.
+"""Tests ODP MRs of an unprivileged process: large MRs, and many prefetches of one MR.
 
-CXIB_REACH=short: UMRs of the device take no long offsets (umr_extended_translation_offset=0), and it has no null region
+CXIB_REACH=short: UMRs of the device have no long offsets (umr_extended_translation_offset=0), and it has no null mkey
 (dump_fill_mkey=0).
 """
 
@@ -33,14 +33,14 @@ HAS_SHORT_REACH = os.environ.get("CXIB_REACH") == "short"
 
 
 def mailboxes(name: str) -> int:
-    """How many the driver has for commands to the device, used or not."""
+    """Number of the driver's command mailboxes, used and unused."""
     pools = pathlib.Path(f"/sys/class/infiniband/{name}/device/pools").read_text()
     (total,) = re.findall(r"^cxib_mailbox\s+\d+\s+(\d+)", pools, re.MULTILINE)
     return int(total)
 
 
 def sleeps_in_kernel(thread: int) -> bool:
-    """Whether a thread of this process waits in the kernel, for more than a signal."""
+    """Whether a thread of this process waits in the kernel for something other than a signal."""
     state = pathlib.Path(f"/proc/self/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
     return state == "D"
 
@@ -77,7 +77,7 @@ class PagedRegions(PagedRegionTest):
 @unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
 class Advice(PagedRegionTest):
     def test_advice_beyond_limit_executed_at_once(self) -> None:
-        """The first prefetch waits for a device that does not answer, and all others for the first."""
+        """The first prefetch waits for a device that does not respond, and all others wait for the first."""
         log = guest.LogTail()
         self.addCleanup(log.close)
         self.addCleanup(control, "faults", "clear")
@@ -86,12 +86,12 @@ class Advice(PagedRegionTest):
 
         def advise(device: raw_verbs.Device, key: int) -> None:
             nonlocal calls
-            with contextlib.suppress(OSError):  # of a device that is gone
+            with contextlib.suppress(OSError):  # the device is gone
                 for _ in range(2 * QUEUED_MAX):
                     device.advise(key, memory.address, mmap.PAGESIZE)
                     calls += 1
 
-        # Not the one that other tests make fail: it recovers by itself only once in a while.
+        # Other tests make another device fail, which recovers automatically only at intervals.
         number = len(rdma.devices()) - 1
         name = rdma.devices()[number]
         with unprivileged(name):
@@ -131,7 +131,7 @@ class ShortReach(PagedRegionTest):
             device.register(NOTHING, MIB, NOTHING, PAGED)
 
     def test_other_memory_changes_key_without_umr(self) -> None:
-        """Other memory may have other pages, and the device has umr_modify_entity_size_disabled."""
+        """Other memory may have other page sizes, and the device has umr_modify_entity_size_disabled."""
         log = guest.LogTail()
         self.addCleanup(log.close)
         with self.program() as device:

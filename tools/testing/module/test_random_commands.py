@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Commands with random contents that programs have the device carry out (DEVX), and what surrounds them: each works or
-is refused, none hurts the kernel, reaches what is not the program's, or leaves anything behind. What the driver may let
-through to the device is said here once more (Rules).
+"""Sends random DEVX commands and the requests around them: each succeeds or is refused, none harms the kernel, accesses
+foreign memory or leaves an object. The class Rules repeats which commands the driver may pass to the device.
 
-CXIB_SEED and CXIB_REQUESTS choose which, and how many. A run that fails names its seed.
+CXIB_SEED selects the commands, CXIB_REQUESTS is their number. A failed run prints its seed.
 """
 
 import collections
@@ -72,13 +71,13 @@ def opcode_of(request: bytes) -> int:
 
 
 class Owned:
-    """What a program has, by the numbers that commands call it."""
+    """The objects of a process, by their numbers in commands."""
 
     def __init__(self, device: raw_verbs.Device) -> None:
         self.domains = {device.pd_number}
         self.pages = {device.uar}
         self.event_queues = set[int]()
-        with contextlib.suppress(OSError):  # says that there are no more
+        with contextlib.suppress(OSError):  # the error marks the end of the list
             for vector in itertools.count():
                 self.event_queues.add(device.query_eqn(vector))
         self.queues = {CREATE_CQ: set[int](), CREATE_RMP: set[int]()}
@@ -93,7 +92,7 @@ class Object(NamedTuple):
 
 
 class Rules:
-    """Which commands the driver may let through to the device."""
+    """Commands that the driver may pass to the device."""
 
     LEAST = {CREATE_MKEY: 0x110, CREATE_PSV: 16, CREATE_CQ: 0x110, CREATE_QP: 0x110, CREATE_RMP: 0x110,
              CREATE_GENERAL_OBJECT: 16}
@@ -157,7 +156,7 @@ class Rules:
 
     @staticmethod
     def _has_rights_of_kernel(request: bytes) -> bool:
-        """resd_lkey, or fast registration."""
+        """Whether a QP has resd_lkey or fast registration."""
         return bool(word(request, 8) >> 4 & 1 or word(request, 34) >> 11 & 1)
 
     def _queue_pair(self, request: bytes) -> bool:
@@ -168,7 +167,7 @@ class Rules:
             (not shares or self._queue(CREATE_RMP, word(request, 49)))
 
     def _transition(self, request: bytes) -> bool:
-        """What it belongs to is said again, or not."""
+        """A transition may repeat the objects of the QP."""
         if len(request) < 0x100 or self._has_rights_of_kernel(request) or word(request, 46) or word(request, 47):
             return False
         said: dict[int, Callable[[int], bool]] = {
@@ -185,7 +184,7 @@ class Rules:
 
 
 class Program:
-    """A program that has objects of each kind and sends commands about them, or about anything."""
+    """A process that has objects of each kind and sends commands about them and about other numbers."""
 
     def __init__(self, device: raw_verbs.Device, foreign: tuple[int, ...], choice: random.Random) -> None:
         self.device = device
@@ -211,7 +210,7 @@ class Program:
         return self.choice.choice(self.choice.choice((test_random_requests.INTERESTING, self.known))) & 0xFFFFFFFF
 
     def changed(self, request: bytes, least: int = 0) -> bytes:
-        """With some words, or single bits of them, made others; the opcode stays. It may have another length."""
+        """Changes words or single bits of a command, but not its opcode. The length may change as well."""
         words = list(struct.unpack(f">{len(request) // 4}I", request))
         nonzero = [place for place in range(1, len(words)) if words[place]] or [1]
         for _ in range(self.choice.randint(least, 3)):
@@ -227,7 +226,7 @@ class Program:
         return self.choice.choice((0, 15, 16, 17, 64, 64, 64, 0x110, 0x200, 0x1010, 0x4000))
 
     def send[Result](self, request: bytes, may: Callable[[bytes], bool], call: Callable[[], Result]) -> Result:
-        """Has a command carried out, unless the driver or the device refuses it: the driver has to if it may not be."""
+        """Sends a command, which the driver must refuse if it is not permitted. The device may refuse any command."""
         try:
             result = call()
         except OSError as error:
@@ -265,7 +264,7 @@ class Program:
         self.owned.queues.get(made.create, set()).add(made.number)
 
     def target(self) -> tuple[Object, int]:
-        """An object, and mostly its number."""
+        """An object and, in most cases, its number."""
         target = self.choice.choice(self.objects)
         if self.choice.random() < 0.1:
             return target, self.choice.choice(self.objects).number
@@ -294,7 +293,7 @@ class Program:
         self.send(request, self.rules.question, lambda: self.device.ask_device(request, room))
 
     def ask_with_other_attributes(self) -> None:
-        """Any method, with attributes of any number and size, in memory that is there or not."""
+        """Calls any method with attributes of any number and size, in valid or invalid memory."""
         kind = self.choice.choice((raw_verbs.DEVX, raw_verbs.DEVX_OBJECT, raw_verbs.DEVX_MEMORY, raw_verbs.UAR_OBJECT,
                                    ANSWERS, EVENTS, self.choice.getrandbits(13)))
         method = 0x1000 + self.choice.randint(0, 5)
@@ -306,7 +305,7 @@ class Program:
             self.device.ioctl(kind, method, *attributes)
 
     def ask_for_files(self) -> None:
-        """Of answers and of events, and what uses them."""
+        """Uses files for outputs and events, and what depends on them."""
         place = ctypes.create_string_buffer(64)
         file = self.choice.choice(self.files) if self.files and self.choice.random() < 0.8 else self.number()
         before = open_files()
@@ -337,7 +336,7 @@ class Program:
             self.memory = number
 
     def end(self) -> None:
-        """Of an object or of registered memory, or of what there is not."""
+        """Destroys an object or deregisters memory that may not exist."""
         if self.choice.random() < 0.3:
             self.device.deregister_memory(self.choice.choice(self.handles))
             return
@@ -348,7 +347,7 @@ class Program:
             self.owned.queues.get(ended.create, set()).discard(ended.number)
 
     def add_page(self) -> None:
-        """Of doorbells, as programs of older libraries do; others cannot."""
+        """Adds a UAR page, as processes with older libraries do; others cannot."""
         place = self.choice.choice((0, 1, 2, 255, self.choice.getrandbits(8)))
         self.device.map(raw_verbs.ADDED_PAGE + place, mmap.PROT_WRITE).close()
         self.owned.pages.add(self.device.query_uar(2 * place + 1))
@@ -381,7 +380,7 @@ def open_program(older: bool = False) -> raw_verbs.Device:
         return device
     device.open_older_context(1, 0, raw_verbs.CONTEXT_WITH_COMMANDS)
     device.allocate_pd()
-    # The static UAR page of the context: QUERY_QP returns its index.
+    # QUERY_QP returns the index of the static UAR page of the context.
     qp = device.create_qp(device.create_cq(flags=0), flags=0)
     device.uar = word(device.query_object(qp, command(QUERY_QP, w2=device.qp_number)), 9) & 0xFFFFFF
     return device
@@ -396,7 +395,7 @@ class RandomCommands(ProgramTest):
 
     @staticmethod
     def device_objects() -> dict[str, dict[str, int]]:
-        """How many objects of each kind live in the devices."""
+        """Number of objects of each kind in the devices."""
         return {hca: {kind: counts["living"] for kind, counts in objects.items() if counts["living"]}
                 for hca, objects in control("objects").items()}
 
@@ -430,7 +429,7 @@ class RandomCommands(ProgramTest):
         self.assertGreater(granted, REQUESTS // 20)
         self.assertGreater(refused[errno.EREMOTEIO], 0)
         self.assertGreater(refused[errno.EINVAL] + refused[errno.EPERM], granted)
-        # The kernel's checker of DMA notes, with a call trace, that a page which is registered twice is mapped twice.
+        # The kernel's DMA checker reports, with a call trace, that a page registered twice is mapped twice.
         messages = [line for line in self.log.read() if re.match(r"(cxib|infiniband) ", line)]
         self.assertEqual(messages, [])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Registrations of XRC receive QPs while processes are killed, allocations fail and the device is removed.
+"""Tests registrations of XRC receive QPs while processes are killed, allocations fail and the device is removed.
 
-CXIB_REGISTRATIONS is how many processes, domains and rounds there are, CXIB_SEED what they do.
-The programs are those of cases/. The lab looks for leaked memory at the end.
+CXIB_REGISTRATIONS is the number of processes, domains and rounds; CXIB_SEED selects the operations. The programs are in
+cases/. The lab looks for leaked memory at the end.
 """
 
 import errno
@@ -25,7 +25,7 @@ class Registrations(Programs):
         self.check("xrc_registration", "removed")
 
     def test_random_registrations_leave_nothing(self) -> None:
-        # Takes long: what the program says of its progress is shown at once.
+        # The program takes long, so its progress is printed at once.
         self.assertEqual(self.run_program("xrc_random", SEED, *SIZES), 0)
 
 
@@ -40,7 +40,7 @@ def make_receive_qp() -> tuple[raw_verbs.Device, int]:
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
 class FailingRegistrations(ProgramTest):
-    """Each allocation of a registration fails once: there is none, and the next attempt succeeds."""
+    """Fails each allocation of a registration once: no registration remains, and the next attempt succeeds."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -64,7 +64,7 @@ class FailingRegistrations(ProgramTest):
         self.assertEqual(caught.exception.errno, errno.ENOENT)
 
     def fail_each(self, module: str) -> int:
-        """Returns how many registrations failed."""
+        """Returns the number of failed registrations."""
         failing_allocations.count_only("failslab", module)
         total = failing_allocations.count(self.register)
         self.unregister()
@@ -84,15 +84,16 @@ class FailingRegistrations(ProgramTest):
         return failed
 
     def test_failed_driver_allocation_leaves_no_registration(self) -> None:
-        # The registration and the QP handle; the array of registrations needs memory when its first entry does not fit.
+        # Allocations: the registration and the QP handle. The array of registrations needs memory if its first entry
+        # does not fit.
         self.assertGreaterEqual(self.fail_each("cxib"), 2)
 
     def test_failed_uverbs_allocation_leaves_no_registration(self) -> None:
-        # One more: the uobject.
+        # One more allocation: the uobject.
         self.assertGreaterEqual(self.fail_each("ib_uverbs"), 3)
 
     def test_unregistration_needs_no_memory_of_driver(self) -> None:
-        """The end of a process does the same, and cannot be repeated. The registration is the last handle of its QP."""
+        """The exit of a process does the same and cannot be repeated. The registration is the last handle of its QP."""
         qp = self.device.create_xrc_target(self.device.create_cq(), self.xrcd)
         number = self.device.qp_number
         registration = self.device.register_qp(self.xrcd, number)
@@ -102,7 +103,7 @@ class FailingRegistrations(ProgramTest):
 
 
 class Unloading(unittest.TestCase):
-    """The last class, because it takes the devices from all other users."""
+    """This class is last, because it removes the devices from all other users."""
 
     def test_module_with_registration_unloaded(self) -> None:
         before = rdma.devices()

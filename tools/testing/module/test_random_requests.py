@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests with random contents: each works or is refused, none hurts the kernel or leaves anything behind.
+"""Sends requests with random contents: each succeeds or is refused, none harms the kernel or leaves an object.
 
-CXIB_SEED and CXIB_REQUESTS choose which, and how many. A run that fails names its seed.
+CXIB_SEED selects the requests, CXIB_REQUESTS is their number. A failed run prints its seed.
 """
 
 import contextlib
@@ -20,20 +20,20 @@ REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
 REQUESTS_OF_A_PROGRAM = 200
 BIRTH = raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS
 ROUTE = raw_verbs.QP_AV | raw_verbs.QP_PATH_MTU | raw_verbs.QP_MIN_RNR_TIMER
-PIECE = 1 << 16  # bytes; more than any sound queue takes
+PIECE = 1 << 16  # bytes; more than any valid queue takes
 
 INTERESTING = (0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 63, 64, 127, 128, 255, 0x400, 0xFFF, 0x1000, 0x7FFF, 0xFFFF, 0x10000,
                0xFFFFFF, 0x1000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, (1 << 64) - 1)
 
 
 class Program:
-    """A program that has one of everything and asks for anything."""
+    """A process that has one object of each kind and sends any request."""
 
     def __init__(self, device: raw_verbs.Device, choice: random.Random) -> None:
         self.device = device
         self.choice = choice
         self.refused = self.granted = 0
-        # The debug kernel counts how often a page is mapped, so every request has memory of its own.
+        # The debug kernel counts the mappings of a page, so every request has separate memory.
         device.queue = raw_verbs.Memory(4 * REQUESTS_OF_A_PROGRAM * PIECE)
         self.pieces = iter(range(device.queue.address + 4 * PIECE, device.queue.address + len(device.queue.map), PIECE))
         if choice.random() < 0.3:
@@ -48,7 +48,7 @@ class Program:
         self.region = device.register(device.queue.address, 8192, device.queue.address, 7)
 
     def number(self) -> int:
-        """A number for which a check may be missing."""
+        """A number that a missing check might let through."""
         if self.choice.random() < 0.3:
             return self.choice.getrandbits(self.choice.choice((3, 8, 16, 32, 64)))
         if self.choice.random() < 0.3:
@@ -66,7 +66,7 @@ class Program:
         return self.choice.randbytes(4 * self.choice.randint(0, 30))
 
     def open_context(self) -> None:
-        """Another one."""
+        """Opens another context."""
         fields = [16, 4, 0, 0, 1, 0, 0, 0, 0, self.choice.choice((0, 1, 3))]
         if self.choice.random() < 0.8:
             fields[self.choice.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 9))] = self.number()
@@ -103,7 +103,7 @@ class Program:
         self.target = self.device.create_target(self.handle(self.cq), self.handle(self.srq), **changes)
 
     def modify_target(self) -> None:
-        """Mostly the next step of its way."""
+        """In most cases makes the next transition."""
         state, mask = self.choice.choice(((raw_verbs.INIT, BIRTH), (raw_verbs.RTR, ROUTE), (raw_verbs.RTR, ROUTE),
                                           (raw_verbs.ERR, 0), (raw_verbs.RESET, 0), (self.number(), self.number())))
         changes = {} if self.choice.random() < 0.6 else self.changes(
@@ -145,7 +145,7 @@ class Program:
                         self.choice.choice((0, 1, 255)), self.choice.randint(1, 3), self.choice.randint(1, 4)).close()
 
     def send_bytes(self) -> None:
-        """Any command with any contents, but for those that would wait."""
+        """Sends any command with any contents, except commands that would wait."""
         number = self.choice.choice((0, 3, 5, 9, 11, 14, 18, 19, 24, 26, 32, 33, 34, 37, 39))
         self.device.command(number, self.bytes(), 4 * self.choice.randint(0, 24))
 
@@ -165,7 +165,7 @@ class RandomRequests(ProgramTest):
     def setUp(self) -> None:
         make_queue_of_the_driver(rdma.devices()[0])
         super().setUp()
-        # What other tests in this guest may do is a violation here.
+        # Here a rule violation is an error, even if other tests of this guest permit it.
         self.addCleanup(self.assert_violations, control("violations")["rules"])
 
     def assert_violations(self, known: dict[str, dict[str, object]]) -> None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recovery of an HCA that fails: a fatal error is reported, its users release it, it restarts.
+"""Tests the recovery of an HCA that fails: the driver reports a fatal error, the users release the device, it restarts.
 
-Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one switch, which has a subnet manager.
-The tests make the second one fail.
+Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one switch with a subnet manager. The tests
+make the second HCA fail.
 """
 
 import json
@@ -56,7 +56,7 @@ class Recovery(RecoveryTest):
             trouble("health", "stop")
 
     def put_under_load(self, programs: str = "smpquery -D nodeinfo 0 -C $0; perfquery -x -C $0") -> None:
-        """Until the end of the test programs send datagrams to the agents of the device."""
+        """Runs programs that send MADs to the agents of the device until the end of the test."""
         load = subprocess.Popen(
             ["bash", "-c", f"while :; do {programs}; done", self.device_name()],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -88,7 +88,7 @@ class Recovery(RecoveryTest):
         self.assertEqual(control("violations")["rules"]["event_queue_overrun"]["allowed"], 1)
 
     def query_agent(self) -> int:
-        """Asks the agent of the device itself, which its firmware is."""
+        """Queries the agent of the device, which is its firmware."""
         return subprocess.run(["smpquery", "-D", "-C", self.device_name(), "nodeinfo", "0"],
                               capture_output=True, check=False).returncode
 
@@ -102,7 +102,7 @@ class Recovery(RecoveryTest):
         until(lambda: self.reporter("commands")["state"] == "error", "devlink shows it")
         slots = self.devlink_health("dump", "show", reporter="commands")["slots"]
         self.assertIn(("mad_ifc", "timed out"), [(slot["command"], slot["state"]) for slot in slots])
-        # Others that have timed out as well complete late.
+        # Other commands that have timed out complete late as well.
         until(lambda: self.devlink_health("diagnose", reporter="commands")["timed out"] == 1, "one slot is held")
 
     def test_late_completion_under_load_frees_slot(self) -> None:
@@ -131,7 +131,7 @@ class Recovery(RecoveryTest):
         self.test_device_absent_recovered()
 
     def remove(self) -> None:
-        """Until the control command insert."""
+        """Removes the device until the control command "insert"."""
         trouble("fault", "surprise-removal")
         self.addCleanup(control, "insert")
         self.addCleanup(control, "faults", "clear")
@@ -220,7 +220,7 @@ class Recovery(RecoveryTest):
         self.addCleanup(guest.write_attribute, methods, "default")
 
     def test_failed_reset_keeps_bus_mastering_off(self) -> None:
-        """It may hold DMA addresses of memory that has been freed and reused."""
+        """The device may have DMA addresses of memory that has been freed and reused."""
         self.forbid_resets()
         trouble("health", "fatal", "1")
         until(lambda: "automatic recovery skipped or failed" in self.new_messages(), "the recovery fails")
@@ -238,7 +238,7 @@ class Recovery(RecoveryTest):
         until(self.is_active, "the port is active again")
 
     def test_device_left_running_reset_first(self) -> None:
-        """As by a kernel that has crashed."""
+        """The device is left as by a crashed kernel."""
         guest.unbind(self.hca)
         with (self.hca / "config").open("r+b", buffering=0) as config:
             config.seek(COMMAND)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Firmware refuses to destroy the objects of a program that ends: they and their memory are kept until it does.
+"""Tests a refusal by firmware to destroy the objects of a process that exits: the driver keeps them and their memory
+until firmware destroys them.
 
 Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 """
@@ -40,7 +41,7 @@ COMMANDS = ("DESTROY_QP", "2RST_QP", "DESTROY_CQ", "DESTROY_RMP", "DESTROY_MKEY"
 
 
 class Program:
-    """A context with a connected QP, an SRQ, a CQ, a region, a memory window and a region on demand."""
+    """A context with a connected QP, an SRQ, a CQ, an MR, a memory window and an ODP MR."""
 
     def __init__(self, name: str) -> None:
         self.context = Context(name=name)
@@ -73,7 +74,7 @@ def make_tags(name: str) -> object:
 
 
 def make_target(name: str) -> object:
-    """Of dynamic connections; the device has it when it is ready to receive."""
+    """A DCT. It exists in the device from RTR on."""
     device = open_raw(name)
     target = device.create_target(device.create_cq(), device.create_srq())
     device.modify_qp(target, raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS, raw_verbs.INIT)
@@ -82,7 +83,7 @@ def make_target(name: str) -> object:
 
 
 def make_by_commands(name: str) -> object:
-    """A QP of DEVX in memory of DEVX."""
+    """A QP created by DEVX in DEVX memory."""
     device = open_raw(name, raw_verbs.CONTEXT_WITH_COMMANDS)
     device.create_cq()
     _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
@@ -96,7 +97,7 @@ def make_device_memory(name: str) -> object:
 
 
 def make_xrc_target(name: str) -> object:
-    """Of no user context: several processes may have it open."""
+    """An XRC_TGT QP, which belongs to no user context because several processes may have it open."""
     device = open_raw(name)
     target = device.create_xrc_target(device.create_cq(), device.open_xrcd())
     device.modify_qp(target, raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS, raw_verbs.INIT)
@@ -117,7 +118,7 @@ class RefusedDestroys(RecoveryTest):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(control, "faults", "clear")
-        self.run_program(Program)  # the driver creates objects of its own for the first region on demand
+        self.run_program(Program)  # for the first ODP MR the driver creates its own objects
         self.before = self.objects()
 
     def objects(self) -> dict[str, int]:
@@ -125,7 +126,7 @@ class RefusedDestroys(RecoveryTest):
                 if numbers["living"]}
 
     def leftovers(self) -> list[str]:
-        """The first line is that of the number."""
+        """The first line is the number of objects."""
         return pathlib.Path(f"/sys/kernel/debug/cxib/{self.hca.name}/leftovers").read_text().splitlines()
 
     def count(self) -> int:
@@ -148,7 +149,7 @@ class RefusedDestroys(RecoveryTest):
         self.assertEqual(self.objects(), self.before)
 
     def test_refused_destroy_of_other_types_repeated_until_success(self) -> None:
-        self.run_program(make_xrc_target)  # the driver creates objects of its own for the first XRC QP
+        self.run_program(make_xrc_target)  # for the first XRC QP the driver creates its own objects
         self.before = self.objects()
         for command, make in OTHERS:
             with self.subTest(command, make=make.__name__):
@@ -163,7 +164,7 @@ class RefusedDestroys(RecoveryTest):
         self.assertEqual(self.failures(), 0)
 
     def has_none_left(self) -> bool:
-        """The end of each context tries some again."""
+        """Each end of a context tries some objects again."""
         self.run_program(lambda name: Context(name=name))
         return self.count() == 0
 
@@ -202,8 +203,8 @@ class RefusedDestroys(RecoveryTest):
                 gone.close()
 
     def fail_to_create(self, create: Callable[[raw_verbs.Device], object]) -> None:
-        """A program has no place for the response, which the driver writes when the device has the object.
-        The creation fails for that reason; the program goes on and ends later."""
+        """The driver cannot write the response to the process when the device already has the object. The creation
+        fails for that reason; the process continues and exits later."""
         device = raw_verbs.Device(self.device_name())
         try:
             device.make_basics()
@@ -244,8 +245,8 @@ class RefusedDestroys(RecoveryTest):
         self.assertEqual(self.failures(), 0)
 
     def test_refused_memic_operation_keeps_memic(self) -> None:
-        """The program can unmap the pages of the operation and free the device memory, but the device still has both: the memory
-        goes after the operation, with the context at the latest."""
+        """The process can unmap the pages of the operation and free the device memory, but the device still has both.
+        The device memory is freed after the operation, at the latest with the context."""
         context = Context(name=self.device_name())
         memory = DM(context, AllocDmAttr(length=64))
         operation = Mlx5DmOpAddr(memory, OPERATION)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Buffers that a program shares between devices (dma-buf), as memory that RDMA reaches. Their pages are a program's."""
+"""Tests dma-buf buffers as RDMA memory. Their pages belong to a process."""
 
 import fcntl
 import mmap

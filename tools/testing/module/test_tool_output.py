@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tools give the same answers under cxib as under the in-tree driver, on the same emulated HCAs.
+"""Tests that tools print the same under cxib and under the in-tree driver on the same emulated HCAs.
 
-Runs in a guest of tools/testing/module/tool_output with two HCAs and no driver. Each driver is loaded in turn, OpenSM makes
-the ports active, and what the tools print becomes fields. DIFFERENCES names the fields that differ, and why.
+Runs in a guest of tools/testing/module/tool_output with two HCAs and no driver. Each driver is loaded in turn, OpenSM
+makes the ports active, and the output of the tools is parsed into fields. DIFFERENCES lists the fields that differ,
+with reasons.
 """
 
 import json
@@ -19,7 +20,7 @@ import traffic
 from guest import MELLANOX, find_devices, override
 
 CLASS = pathlib.Path("/sys/class/infiniband")
-PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+PATIENCE = 300.0  # seconds; ends only a test that has already failed
 
 DIFFERENCES = {
     r"modes/.*": "the only optional counter is one of RoCE packets, which an InfiniBand port does not have",
@@ -37,7 +38,7 @@ def run(*words: str) -> str:
 
 
 def ask(tool: str, *words: str) -> str:
-    """What a tool of infiniband-diags prints."""
+    """Output of a tool of infiniband-diags."""
     return run(tool, *map(str, rdma.MAD_TIMEOUT), *words)
 
 
@@ -54,12 +55,12 @@ def subnet_manager_is_master() -> bool:
 
 
 def plain(text: str) -> str:
-    """Without the drivers' names for their devices."""
+    """Replaces the drivers' device names."""
     return re.sub(r"\b(mlx5_|cxib)(?=\d)", "rdma", text)
 
 
 def colon_fields(prefix: str, text: str) -> dict[str, str]:
-    """The `name: value` lines; a line without a colon is a field without a value. A name may come again."""
+    """Parses `name: value` lines. A line without a colon is a field without a value. A name may occur repeatedly."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.strip().partition(":")
@@ -72,8 +73,8 @@ def colon_fields(prefix: str, text: str) -> dict[str, str]:
 
 
 def counter_fields(prefix: str, text: str) -> dict[str, str]:
-    """Counters by name; of those that traffic moves only that they are there and have counted. A loaded machine moves
-    others."""
+    """Counters by name. A counter that traffic increments is reduced to whether it exists and has counted. On a busy
+    machine other counters change as well."""
     fields = colon_fields(prefix, text)
     for name, value in fields.items():
         if re.search(r"(Data|Pkts)$", name) and value != "0":
@@ -95,7 +96,7 @@ def sysfs_fields(name: str) -> dict[str, str]:
 
 
 def read_counters(name: str) -> dict[str, str]:
-    """The counters of a device and its port by their files, and what `rdma statistic` prints of them."""
+    """The counters of a device and its port from sysfs, and the output of `rdma statistic`."""
     directory = CLASS / name
     files = [*directory.glob("hw_counters/*"), *directory.glob("ports/1/hw_counters/*"), *directory.glob("ports/1/counters/*")]
     fields = {f"sysfs/{plain(name)}/{path.relative_to(directory)}": path.read_text().strip() for path in files}
@@ -104,7 +105,8 @@ def read_counters(name: str) -> dict[str, str]:
 
 
 def counted(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
-    """What traffic has moved. Of counters that a loaded machine moves too it is enough that they are there."""
+    """Counters that traffic has incremented. For counters that a busy machine increments as well, existence is
+    sufficient."""
     fields = {}
     for name, value in after.items():
         if not value.isdigit() or name.endswith("/lifespan"):

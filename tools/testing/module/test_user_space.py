@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that know nothing of cxib, on two devices of one switch with a subnet manager."""
+"""Tests unmodified programs on two devices of one switch with a subnet manager."""
 
 import contextlib
 import errno
@@ -24,13 +24,13 @@ TCP_PORTS = itertools.count(18515)
 
 
 def resources(kind: str) -> int:
-    """Objects of a kind that all devices have together."""
+    """Number of objects of a kind in all devices."""
     summary = rdma.run("rdma", "resource")
     return sum(int(count) for count in re.findall(rf"\b{kind} (\d+)", summary))
 
 
 def make_queue_of_the_driver(name: str) -> None:
-    """With the first region that is registered again the driver makes objects that stay until the device goes."""
+    """Reregisters an MR: for the first one, the driver creates objects that exist until the device is removed."""
     with contextlib.closing(raw_verbs.Device(name)) as device:
         device.make_basics()
         region = device.register(device.queue.address, 8192, device.queue.address, 1)
@@ -38,7 +38,7 @@ def make_queue_of_the_driver(name: str) -> None:
 
 
 class ProgramTest(unittest.TestCase):
-    """Every program leaves as many objects as there were before."""
+    """Base of tests in which every program must leave the number of objects unchanged."""
 
     KINDS = ("pd", "cq", "qp", "mr", "ctx", "srq")
 
@@ -61,7 +61,7 @@ class ProgramTest(unittest.TestCase):
         rdma.until(lambda: resources("qp") >= wanted, f"there are {wanted} queue pairs")
 
     def exchange(self, *program: str | int) -> tuple[str, str]:
-        """Runs server and client of a program on the two ports; returns what both printed."""
+        """Runs server and client of a program on the two ports; returns the output of both."""
         tcp_port = next(TCP_PORTS)
         words = [*program, "-p", tcp_port]
         with rdma.background(*words, "-d", self.first.device) as server:
@@ -71,7 +71,7 @@ class ProgramTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def writers(self) -> Iterator[tuple[subprocess.Popen, subprocess.Popen]]:
-        """Client and server of ib_write_bw, which send for a second already and would go on for a minute."""
+        """Client and server of ib_write_bw, which have been sending for a second and would continue for a minute."""
         tcp_port = next(TCP_PORTS)
         words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
         with rdma.background(*words, "-d", self.first.device) as server:
@@ -83,7 +83,7 @@ class ProgramTest(unittest.TestCase):
 
 
 class PingPong(ProgramTest):
-    """The examples of rdma-core, with the data that arrives checked (-c)."""
+    """Tests the examples of rdma-core, which check the received data (-c)."""
 
     def check(self, kind: str, *options: str | int) -> None:
         for output in self.exchange(f"ibv_{kind}_pingpong", "-c", "-n", ROUNDS, *options):
@@ -110,7 +110,7 @@ class PingPong(ProgramTest):
 
 
 class Perftest(ProgramTest):
-    """Each operation; figures are not judged."""
+    """Tests each operation. Figures are not checked."""
 
     def check(self, program: str, *options: str | int) -> None:
         _, client = self.exchange(program, "-F", "-n", ROUNDS, *options)
@@ -138,7 +138,7 @@ class Perftest(ProgramTest):
 
 
 class ConnectionManager(ProgramTest):
-    """Programs that find each other through the RDMA connection manager, over IPoIB."""
+    """Tests programs that connect through the RDMA connection manager over IPoIB."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -165,7 +165,7 @@ class ConnectionManager(ProgramTest):
 
 
 class Killed(ProgramTest):
-    """A program that is killed leaves nothing behind, whatever it was doing."""
+    """A killed program leaves no object, whatever it was doing."""
 
     def test_program_killed_during_traffic(self) -> None:
         with self.writers() as programs:
@@ -181,7 +181,8 @@ class Killed(ProgramTest):
 
 
 class Removed(ProgramTest):
-    """A device goes away while programs have it open, map its doorbells and send, with all that the driver makes itself."""
+    """Removes a device while programs have it open, map its doorbells and send, and while the driver has its own
+    objects."""
 
     def setUp(self) -> None:
         make_queue_of_the_driver(rdma.ports()[0].device)
@@ -221,7 +222,7 @@ class Removed(ProgramTest):
 
 
 def tasks() -> int:
-    """Tasks that the kernel has memory for, those that have ended among them."""
+    """Number of tasks that use kernel memory, including exited ones."""
     for line in pathlib.Path("/proc/slabinfo").read_text().splitlines():
         name, active = line.split()[:2]
         if name == "task_struct":
@@ -230,7 +231,7 @@ def tasks() -> int:
 
 
 def in_a_program_of_its_own(action: Callable[[], None]) -> None:
-    """Runs an action in a child, and expects that it raises no error."""
+    """Runs an action in a child and expects no exception."""
     child = os.fork()
     if not child:
         try:
@@ -244,7 +245,7 @@ def in_a_program_of_its_own(action: Callable[[], None]) -> None:
 
 
 class Refused(ProgramTest):
-    """A context with a flag that does not exist; the library opens a device by such trials, too."""
+    """Tests a context with an unknown flag. libmlx5 uses such attempts to open a device."""
 
     PROGRAMS = 300
     REQUEST = struct.pack("<IIIIB3xIQ", 16, 4, 1 << 31, 0, 1, 0, 3)
@@ -264,13 +265,13 @@ class Refused(ProgramTest):
         for _ in range(self.PROGRAMS):
             in_a_program_of_its_own(self.be_refused)
         if os.environ["LAB_KERNEL"] == "debug":
-            return  # it keeps what was freed for a while, and looks for leaks itself
-        # Those of the kernel's own come and go.
+            return  # the debug kernel keeps freed memory for a while, and looks for leaks
+        # The number of kernel tasks varies.
         rdma.until(lambda: tasks() < before + self.PROGRAMS // 3, "the tasks of the programs are gone")
 
 
 class DeviceMemory(ProgramTest):
-    """Memory of the device itself (MEMIC)."""
+    """Tests device memory (MEMIC)."""
 
     SIZE = 4096
 
@@ -283,7 +284,7 @@ class DeviceMemory(ProgramTest):
 
 
 class PinnedMemory(ProgramTest):
-    """What a device can access is accounted to the program, and limited."""
+    """Tests that memory pinned for a device is charged to the process and limited."""
 
     def test_program_beyond_memlock_refused(self) -> None:
         command = f"ulimit -l 64; exec setpriv --reuid=65534 --regid=nogroup --clear-groups --bounding-set=-all " \

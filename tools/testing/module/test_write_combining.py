@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that write requests into doorbell registers (BlueFlame): the emulator combines writes as a host would."""
+"""Tests programs that write WQEs to doorbell registers (BlueFlame). The emulator combines writes as a host would."""
 
 import errno
 import mmap
@@ -19,12 +19,12 @@ REGISTER_SIZE = 512
 
 
 def taken() -> int:
-    """Requests that the HCAs have taken from registers."""
+    """Number of WQEs that the HCAs have taken from doorbell registers."""
     return sum(hca["parts"]["work_queues"]["requests_from_registers"] for hca in control("stats").values())
 
 
 def objects() -> dict[str, int]:
-    """What there is in both HCAs, by kind."""
+    """Number of objects in both HCAs by kind."""
     counts: dict[str, int] = {}
     for hca in control("objects").values():
         for kind, number in hca.items():
@@ -46,7 +46,7 @@ class CombiningTest(test_user_space.ProgramTest):
 
 
 class Programs(CombiningTest):
-    """The library's requests come by registers, and do what they say."""
+    """Tests that the HCA takes libmlx5's WQEs from registers and executes them."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -78,7 +78,7 @@ class Programs(CombiningTest):
 
 
 class Pages(CombiningTest):
-    """How the kernel maps them."""
+    """Tests how the kernel maps the pages."""
 
     def memory_type(self, device: raw_verbs.Device, kind: int) -> str:
         bar = int((pathlib.Path("/sys/class/infiniband") / self.first.device / "device" / "resource").read_text()
@@ -98,7 +98,7 @@ class Pages(CombiningTest):
 
 
 class Trial(CombiningTest):
-    """The driver finds out, for each device, what becomes of writes."""
+    """Tests that the driver determines for each device whether writes are combined."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -112,7 +112,8 @@ class Trial(CombiningTest):
         rdma.until(lambda: all(port.state == "ACTIVE" for port in rdma.ports()), "its port is active")
 
     def open_first(self, *fault: str) -> raw_verbs.Device:
-        """The first context of the device, for which it is tried; whatever comes of it, nothing is left."""
+        """Opens the first context of the device, which triggers the test of write combining. Whatever its result is, no
+        object remains."""
         self.start_anew()
         before = objects()
         if fault:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""XRC receive QPs that processes register, through libxrcrcv and libxrc2008 (tools/testing/xrcrcv/build makes the programs).
+"""Tests XRC receive QPs that processes register through libxrcrcv and libxrc2008 (built by tools/testing/xrcrcv/build).
 
-The receivers are on the first HCA, senders on the second.
+The receivers are on the first HCA, the senders on the second.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ import rdma  # noqa: E402
 from agents import Agent, Failed  # noqa: E402
 from control import control  # noqa: E402
 
-# Of the RDMA core's interface: enum ib_event_type, with the flag of registered QPs.
+# From enum ib_event_type of the RDMA core's interface, with the flag for registered QPs.
 COMM_EST = "0x80000004"
 QP_REQ_ERR = "0x80000002"
 QP_ACCESS_ERR = "0x80000003"
-# Long enough for an event that was caused before; whether one comes is never a matter of this time.
+# Milliseconds in which an event that was caused earlier arrives; no result depends on this time.
 SHORTLY = 100000
 QP_STATE = 1  # bit of enum ibv_qp_attr_mask
 QP_PORT = 1 << 5
@@ -41,7 +41,7 @@ STATES = {"INIT": 1, "RTR": 2, "RTS": 3}
 
 
 def target_qps() -> set[int]:
-    """Numbers of the receive QPs that the kernel has on the first HCA."""
+    """Numbers of the receive QPs on the first HCA that the kernel has."""
     text = subprocess.run(["rdma", "-j", "-d", "resource", "show", "qp"], check=True, capture_output=True, text=True).stdout
     device = rdma.devices()[0]
     return {qp["lqpn"] for qp in json.loads(text) if qp.get("type") == "XRC_TGT" and qp.get("ifname") == device}
@@ -52,7 +52,7 @@ PREEMPTION = pathlib.Path("/sys/kernel/debug/sched/preempt")
 
 @contextlib.contextmanager
 def full_preemption() -> Iterator[None]:
-    """Has threads preempted in the kernel, too; one that is compiled for a single kind of preemption stays with it."""
+    """Makes the kernel preemptible in the context. A kernel compiled for one kind of preemption does not change."""
     if not PREEMPTION.exists():
         yield
         return
@@ -69,9 +69,9 @@ GROUPS = pathlib.Path("/run/xrc_groups")
 
 @contextlib.contextmanager
 def control_group() -> Iterator[pathlib.Path]:
-    """An rdma control group; its processes have to have ended at the end.
+    """An rdma control group, whose processes must have exited at the end.
 
-    The kernel (6.12) frees a group with limits while devices refer to it: it crashes when one of them goes.
+    The kernel (6.12) frees a group with limits while devices refer to it, and crashes when such a device is removed.
     """
     if not GROUPS.exists():
         GROUPS.mkdir()
@@ -92,7 +92,7 @@ def limit_objects(group: pathlib.Path, limit: int | str) -> None:
 
 
 def objects_of(group: pathlib.Path) -> int:
-    """How many objects its processes have on the first HCA."""
+    """Number of objects of the group's processes on the first HCA."""
     for line in (group / "rdma.current").read_text().splitlines():
         device, *amounts = line.split()
         if device == rdma.devices()[0]:
@@ -101,7 +101,7 @@ def objects_of(group: pathlib.Path) -> int:
 
 
 class WithAgents(unittest.TestCase):
-    """Not run by itself."""
+    """Base class without tests."""
 
     library = ""
 
@@ -121,25 +121,25 @@ class WithAgents(unittest.TestCase):
         return agent
 
     def member(self) -> Agent:
-        """A process that has the XRC domain of the file open, in slot 0."""
+        """A process that has opened the XRC domain of the file in slot 0."""
         agent = self.agent()
         agent("domain", 0, self.file, "create")
         return agent
 
     def receiver(self) -> tuple[Agent, int]:
-        """A member with an SRQ, and its number."""
+        """A member with an SRQ, and the SRQ's number."""
         agent = self.member()
         return agent, int(agent("srq", 0, 0))
 
     def sender(self) -> tuple[Agent, int]:
-        """A process on the other HCA with a QP that sends, and its number."""
+        """A process on the other HCA with a send QP, and the QP's number."""
         agent = self.agent(1)
         agent("domain", 0, "-", "create")
         agent("srq", 0, 0)
         return agent, int(agent("sender", 0))
 
     def join(self, agent: Agent, qpn: int, masks: str = "") -> Agent:
-        """Brings a receive QP to RTR, and connects a new sender with it, which is returned."""
+        """Brings a receive QP to RTR and connects it to a new sender, which is returned."""
         sender, number = self.sender()
         agent("init", 0, qpn)
         agent("rtr", 0, qpn, sender.lid, number)
@@ -152,7 +152,7 @@ class WithAgents(unittest.TestCase):
 
 
 class Library(WithAgents):
-    """The same for both libraries. Not run by itself."""
+    """Tests of both libraries; base class."""
 
     # Creation (C) and traffic
 
@@ -262,7 +262,7 @@ class Library(WithAgents):
         self.assertIn(qpn, target_qps())
 
     def test_libibverbs_handle_counts_like_registration(self) -> None:
-        """The handle ends with its process: libmlx5 of rdma-core 56 crashes when it is destroyed."""
+        """The process exits with its handle: libmlx5 of rdma-core 56 crashes when it destroys the handle."""
         creator, opener, registrant = self.member(), self.member(), self.member()
         qpn = int(creator("create", 0))
         opener("open-qp", 0, 0, qpn)
@@ -291,7 +291,7 @@ class Library(WithAgents):
             self.assertNotIn(qpn, target_qps())
 
     def test_unregister_beside_registering_thread_succeeds(self) -> None:
-        """The registration of the other thread may be one that the kernel has made, but not published."""
+        """The kernel may have made the other thread's registration without having published it."""
         creator = self.member()
         agent = self.member()
         qpn = int(creator("create", 0))
@@ -304,7 +304,7 @@ class Library(WithAgents):
         killed, others = ([self.member() for _ in range(2)] for _ in range(2))
         for agent in killed:
             agent.post("storm", 0, self.file, ENDLESS, "killed", *qpns)
-        # A thread has created a QP of its own.
+        # A thread has created its own QP.
         rdma.until(lambda: len(target_qps()) > len(qpns), "all calls are made at once")
         for agent in others:
             agent.post("storm", 0, self.file, 30, "ends", *qpns)
@@ -315,7 +315,7 @@ class Library(WithAgents):
         for qpn in qpns:
             self.assertIn("state 0 ", creator("query", 0, qpn))
             creator("unregister", 0, qpn)
-        # Children end after their parents.
+        # Children exit after their parents.
         rdma.until(lambda: not target_qps(), "no QP is left")
 
     def test_domain_being_closed_busy(self) -> None:
@@ -325,7 +325,7 @@ class Library(WithAgents):
         self.addCleanup(control, "faults", "clear")
         self.assertEqual(agent("closing", 0, 0), "EBUSY")
         self.assertEqual(control("complete", "@hca0"), {"hca0": 1})
-        # The domain is closed all the same.
+        # The domain is closed in any case.
         self.assertEqual(agent("closed"), "0")
 
     def test_registration_beyond_cgroup_limit_refused(self) -> None:
@@ -338,7 +338,7 @@ class Library(WithAgents):
             agent("domain", 0, self.file)
             before = objects_of(group)
             for room, refused in ((0, ("register", 0, qpn)), (0, ("create", 0)), (1, ("create", 0))):
-                # A new QP and its registration are an object each.
+                # A new QP and its registration are one object each.
                 limit_objects(group, before + room)
                 with self.subTest(room=room, refused=refused):
                     self.assertEqual(agent.refusal(*refused), "EAGAIN")
@@ -361,7 +361,7 @@ class Library(WithAgents):
                 self.assertGreater(self.fail_each_registration(agent, qpn), 0)
 
     def fail_each_registration(self, agent: Agent, qpn: int) -> int:
-        """Has each allocation fail once; returns how many registrations have failed, none of which is left."""
+        """Fails each allocation once; returns the number of failed registrations. None of them remains."""
         failed = 0
         number = allocations = 0
         while allocations == number:
@@ -378,7 +378,8 @@ class Library(WithAgents):
 
     @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
     def test_create_with_failed_allocation_leaves_no_qp(self) -> None:
-        """Allocations of the driver only: with one of its own the RDMA core (6.12) loses a reference to the domain."""
+        """Only allocations of the driver fail: after a failed allocation the RDMA core (6.12) loses a reference to the
+        domain."""
         agent = self.member()
         failing_allocations.count_only("failslab", "cxib")
         failed = number = allocations = 0
@@ -402,7 +403,7 @@ class Library(WithAgents):
         agent = self.member()
         qpn = int(agent("create", 0))
         agent("unregister", 0, qpn)
-        # Numbers of QPs have 24 bits.
+        # QP numbers have 24 bits.
         for number in (qpn, 0, 0xffffff, 0x1000000 + qpn, ALL_BITS):
             self.check_number_is_refused(agent, 0, number)
 
@@ -433,7 +434,7 @@ class Library(WithAgents):
         agent("domain", 1, self.file)
         qpn = int(agent("create", 0))
         self.assertEqual(agent("register", 1, qpn), "0")
-        # The registration keeps the handle that it was made with.
+        # The registration keeps the handle with which it was made.
         self.assertEqual(agent("close", 1), "0")
         agent("domain", 1, self.file)
         self.assertEqual(agent.refusal("close", 0), "EBUSY")
@@ -476,11 +477,11 @@ class Library(WithAgents):
         qpn = int(creator("create", 0))
         self.assertIn("state 0 ", other("query", 0, qpn))
         creator("init", 0, qpn)
-        # A process without a registration of its own queries and goes on.
+        # A process without its own registration queries the QP and continues.
         other("rtr", 0, qpn, 77, 0x99)
         words = other("query", 0, qpn).split()
         values = {name: int(value) for name, value in zip(words[::2], words[1::2])}
-        # As agent.c sets them; 10 is IBV_QPT_XRC_RECV, 3 IBV_MTU_1024, 2 IBV_ACCESS_REMOTE_WRITE.
+        # Values that agent.c sets; 10 is IBV_QPT_XRC_RECV, 3 IBV_MTU_1024, 2 IBV_ACCESS_REMOTE_WRITE.
         self.assertEqual(values, {"state": STATES["RTR"], "port": 1, "pkey_index": 0, "access": 2, "path_mtu": 3,
                                   "dest_qp_num": 0x99, "rq_psn": 0x321, "max_dest_rd_atomic": 2, "min_rnr_timer": 3,
                                   "dlid": 77, "type": 10})
@@ -497,7 +498,8 @@ class Library(WithAgents):
     def test_wrong_attributes_refused(self) -> None:
         agent = self.member()
         qpn = int(agent("create", 0))
-        # Without the other attributes of INIT; to RTR at once; a port that the HCA does not have; no state; unknown bits.
+        # Invalid: without the other attributes of INIT; directly to RTR; a port that the HCA lacks; no state; unknown
+        # bits.
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 1, QP_STATE), "EINVAL")
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["RTR"], 1, QP_STATE), "EINVAL")
         self.assertEqual(agent.refusal("modify", 0, qpn, STATES["INIT"], 9, QP_STATE | QP_PORT), "EINVAL")
@@ -545,7 +547,7 @@ class Library(WithAgents):
             self.assertEqual(agent("event", 0), "none")
 
     def test_message_for_srq_of_ended_process_ends_connection(self) -> None:
-        """The SRQ of another process receives through that QP no longer, either."""
+        """The SRQ of another process cannot receive through that QP any more either."""
         ended, srqn_of_ended = self.receiver()
         receiver, srqn = self.receiver()
         qpn = int(receiver("create", 0))
@@ -662,13 +664,13 @@ class Xrc2008(Library):
     library = "xrc2008"
 
     def test_private_domain_without_create_refused(self) -> None:
-        """The RDMA core itself would make one."""
+        """The RDMA core alone would create a private domain."""
         self.assertEqual(self.agent().refusal("domain", 0, "-"), "EINVAL")
 
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class XrcrcvRemoved(WithAgents):
-    """The last class: subnet managers do not use an HCA again that was taken from them."""
+    """This class is last: a subnet manager does not use an HCA again that was removed."""
 
     def test_calls_on_removed_device_fail(self) -> None:
         hca = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
@@ -707,7 +709,7 @@ class XrcrcvRemoved(WithAgents):
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class Example(unittest.TestCase):
-    """lib/xrcrcv/example, as Documentation/xrc-receive.rst shows it."""
+    """Tests lib/xrcrcv/example, as shown in Documentation/xrc-receive.rst."""
 
     def test_processes_receive_after_their_creator_has_gone(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
@@ -721,7 +723,7 @@ class Example(unittest.TestCase):
 
 @unittest.skipUnless(os.environ["LAB_DRIVER"] == "mlx5", "shows what the libraries do on a driver without registrations")
 class OtherDriver(WithAgents):
-    """mlx5_ib."""
+    """Tests the libraries with mlx5_ib."""
 
     def test_methods_unknown_to_kernel(self) -> None:
         device = raw_verbs.Device(rdma.devices()[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests as programs that are not root's."""
+"""Runs tests as an unprivileged process."""
 
 import contextlib
 import os
@@ -12,7 +12,8 @@ UNPRIVILEGED_UID = 65534
 
 @contextlib.contextmanager
 def unprivileged(name: str) -> Iterator[None]:
-    """Inside, the process has no capabilities, but may open an RDMA device. Write commands require the opener's credentials."""
+    """Removes all capabilities inside the context, but permits opening an RDMA device. Write commands require the
+    credentials of the opener."""
     os.chmod(raw_verbs.uverbs_node(name), 0o666)
     os.seteuid(UNPRIVILEGED_UID)
     try:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events and outputs of DEVX through file descriptors, as mlx5dv_devx_subscribe_devx_event(3) and its neighbours describe
- * them. Offsets are those of the device's interface.
+ * DEVX events and outputs through file descriptors, as described in mlx5dv_devx_subscribe_devx_event(3)
+ * and related pages. Offsets are those of the device's interface.
  *
- *   devx_events CASE      one of the list at the end
+ *   devx_events CASE      a case of the list at the end of this file
  */
 #include "verbs_pair.h"
 
@@ -28,7 +28,7 @@
 #define EVENT_LAST_WQE	0x13
 #define EVENT_DRAINED	0x1c
 
-#define QUEUE_EVENTS	256 /* of cxib */
+#define QUEUE_EVENTS	256 /* limit of cxib */
 #define UMEM_BYTES	(16 * PAGE)
 #define LIMIT_MS	(PATIENCE * 1000)
 
@@ -58,7 +58,7 @@ struct queue_pair {
 	uint32_t number;
 };
 
-/* Pages of the umem. One QP at a time posts to its ring. */
+/* Pages of the umem. Only one QP at a time posts to the ring. */
 enum { CQ_RING, CQ_RECORD, RMP_RING, RMP_RECORD, QP_RING, QP_RECORD };
 
 #define CQES		64
@@ -74,7 +74,7 @@ static uint32_t get(const void *message, unsigned int word)
 	return be32toh(((const uint32_t *)message)[word]);
 }
 
-/* The device may be taken away at any time. */
+/* The device may be removed at any time. */
 static bool device_may_go;
 
 static struct mlx5dv_devx_obj *create(struct end_of_queue *end, void *in, size_t length, uint32_t *number)
@@ -152,7 +152,7 @@ static void open_end(struct end_of_queue *end, int index)
 	create_rmp(end);
 }
 
-/* An RC QP with the RMP as its receive queue, and 16 blocks to send. */
+/* Creates an RC QP whose receive queue is the RMP, with 16 WQEBBs to send. */
 static struct queue_pair create_qp(struct end_of_queue *end)
 {
 	uint32_t in[0x110 / 4] = {}, *context = in + 6;
@@ -232,7 +232,7 @@ static int connect_to(struct queue_pair *qp, uint32_t peer, uint16_t lid)
 	return mlx5dv_devx_obj_modify(qp->object, in, sizeof(in), out, sizeof(out));
 }
 
-/* The QP goes to ERR: the RMP has no more WQEs for it. */
+/* Moves the QP to ERR: the RMP has no more WQEs for it. */
 static void raise_last_wqe(struct queue_pair *qp)
 {
 	MUST(modify(qp, RST2INIT_QP));
@@ -267,7 +267,7 @@ static void set_nonblocking(int fd)
 	MUST(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
 }
 
-/* Events come in a moment, wrong ones would, too. */
+/* Expects no event within the time in which a wrong one would arrive. */
 static void expect_silence(struct mlx5dv_devx_event_channel *channel, const char *of)
 {
 	struct eqe event;
@@ -315,7 +315,10 @@ static void object_events(void)
 	pass("events of objects");
 }
 
-/* An event without data is there once, however often it came, and can be read when its object is gone. */
+/*
+ * An event without data is queued once, however often it occurred, and can be read after its object
+ * is destroyed.
+ */
 static void omitted_data(void)
 {
 	struct end_of_queue end = {};
@@ -356,7 +359,7 @@ static void arm(struct end_of_queue *end, unsigned int sequence)
 	*(volatile uint64_t *)((char *)end->uar->base_addr + 0x20) = (uint64_t)htobe32(end->cqn) << 32 | command;
 }
 
-/* A NOP that the QP flushes. */
+/* Posts a NOP, which the QP flushes. */
 static void post(struct end_of_queue *end, struct queue_pair *qp, unsigned int index)
 {
 	uint32_t *wqe = (uint32_t *)(end->memory + QP_RING * PAGE + 64 * (index % BLOCKS));
@@ -378,7 +381,7 @@ static int reset(struct end_of_queue *end, struct queue_pair *qp)
 	return modify(qp, TO_RESET_QP);
 }
 
-/* Four bytes for an rkey that the peer does not have. */
+/* Posts a WRITE of four bytes with an rkey that the peer does not have. */
 static void post_bad_write(struct end_of_queue *end, struct queue_pair *qp)
 {
 	uint32_t *wqe = (uint32_t *)(end->memory + QP_RING * PAGE);
@@ -419,7 +422,7 @@ static uint16_t lid_of(struct ibv_context *context)
 	return attr.lid;
 }
 
-/* A peer writes where it has no right to: the QP is in error. */
+/* A peer writes without access rights, and the QP goes to ERR. */
 static void access_errors(void)
 {
 	struct end_of_queue end = {};
@@ -446,7 +449,10 @@ static void access_errors(void)
 	pass("access errors");
 }
 
-/* A CQ that a QP refers to is not destroyed, and its events still come. Subscribers learn of those that were lost meanwhile. */
+/*
+ * A CQ to which a QP refers is not destroyed, and its events continue. Subscribers learn about
+ * events lost in between.
+ */
 static void kept_objects(void)
 {
 	struct end_of_queue end = {};
@@ -544,7 +550,7 @@ static void device_events(void)
 
 static void expect_error(int result, int error, const char *what)
 {
-	/* libmlx5 returns the number, or -1 and errno. */
+	/* libmlx5 returns the error number, or -1 and errno. */
 	if (!result || (result != error && errno != error))
 		fail("%s: %s, not %s", what, result ? strerror(errno) : "success", strerror(error));
 }
@@ -583,7 +589,7 @@ static void wrong_requests(void)
 	pass("wrong requests");
 }
 
-/* Unread events are kept, or lost with an error. */
+/* Unread events are kept, or their loss is reported as an error. */
 static void flood(void)
 {
 	const int rounds = QUEUE_EVENTS + 50;
@@ -615,7 +621,7 @@ static void flood(void)
 	pass("%s", lost ? "the overflow is reported" : "all are kept");
 }
 
-/* Subscriptions to the object of another context, and to many. */
+/* Subscriptions to an object of another context, and to many objects. */
 static void foreign_objects(void)
 {
 	struct end_of_queue end = {};
@@ -646,7 +652,7 @@ static void foreign_objects(void)
 	pass("objects of other contexts");
 }
 
-/* As many subscriptions as the kernel takes: the last one is refused, or all are taken. */
+/* Subscribes until the kernel refuses a subscription or accepts all of them. */
 static void many_subscriptions(void)
 {
 	struct end_of_queue end = {};
@@ -725,7 +731,7 @@ static void *sleep_in_read(void *argument)
 	return NULL;
 }
 
-/* The test takes the device away, or kills the program. */
+/* The test removes the device or kills the process. */
 static void sleeping_readers(void)
 {
 	struct end_of_queue end = {};
@@ -765,8 +771,8 @@ static void sleeping_readers(void)
 }
 
 /*
- * Threads subscribe to objects that others destroy, close files to which events are being delivered, and read them, all
- * at once. A parent may kill the process, or take the device away.
+ * Threads subscribe to objects that other threads destroy, close files that receive events, and
+ * read them, all at the same time. A parent may kill the process or remove the device.
  */
 #define SUBSCRIBERS	4
 #define OWNERS		2
@@ -774,7 +780,9 @@ static void sleeping_readers(void)
 static struct end_of_queue shared, faulty;
 static volatile bool stop;
 
-/* A subscription needs the handle only. The copies stay when libmlx5 has freed the objects. */
+/*
+ * A subscription needs only the handle. The copies stay valid after libmlx5 has freed the objects.
+ */
 static struct { uint64_t bytes[32]; } copies[OWNERS + 2];
 
 static struct {
@@ -796,7 +804,7 @@ static void count(unsigned long *counter)
 	__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* How a request fails when another thread has destroyed the object, or the device is gone. */
+/* Errors of a request whose object another thread has destroyed, or whose device is gone. */
 static bool may_fail(int error)
 {
 	return error == ENOENT || error == EBUSY || error == EINVAL || error == ENOSPC || error == EIO || error == ENODEV;
@@ -866,14 +874,14 @@ static void *come_and_go(void *argument)
 	return argument;
 }
 
-/* A request that has the object at the moment keeps it from being destroyed. */
+/* A request in progress for the object prevents its destruction. */
 static void destroy(struct mlx5dv_devx_obj *object)
 {
 	while (mlx5dv_devx_obj_destroy(object) && errno == EBUSY && !stop)
 		usleep(100);
 }
 
-/* Creates and destroys QPs and DCTs about which events come. */
+/* Creates and destroys QPs and DCTs that raise events. */
 static void *own_objects(void *argument)
 {
 	const unsigned int index = (uintptr_t)argument;
@@ -896,7 +904,7 @@ static void *own_objects(void *argument)
 	return argument;
 }
 
-/* Completion events of the CQ that all share. */
+/* Raises completion events of the shared CQ. */
 static void *complete(void *argument)
 {
 	struct queue_pair *qp = argument;
@@ -915,7 +923,7 @@ static void *complete(void *argument)
 	return NULL;
 }
 
-/* Two QPs of another context, one of which fails again and again. */
+/* Two QPs of another context, one of which fails repeatedly. */
 static struct {
 	struct queue_pair qp, peer;
 	struct mlx5dv_devx_event_channel *channel;

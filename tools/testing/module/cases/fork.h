@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /*
- * A fork without the pages of devices that the process has mapped. The kernel (6.12) copies them with mmap_lock held and
- * then takes the file's disassociation_lock, and takes the two the other way round when a device is removed.
+ * Forks without the device pages that the process has mapped. The kernel (6.12) copies them with
+ * mmap_lock held and then takes the file's disassociation_lock; the removal of a device takes the
+ * two locks in reverse order.
  */
 static inline pid_t fork_without_pages(void)
 {

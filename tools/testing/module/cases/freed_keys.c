@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program frees the mkeys of its own implicit ODP MRs (LOCAL_INV) and asks for pages of them. Right: ODP MRs and
- * registrations of another program work meanwhile, and the device stays as it is.
+ * A process frees the mkeys of its implicit ODP MRs (LOCAL_INV) and prefetches their pages.
+ * Expected: ODP MRs and registrations of another process keep working, and the device reports no
+ * error.
  */
 #include "verbs_pair.h"
 #include <stdatomic.h>
@@ -15,7 +16,7 @@
 #define PAGES 64
 #define GB (1UL << 30)
 #define FIRST_ADDRESS (100 * GB)
-/* More than 8192 pages are registered by UMR. */
+/* UMR registers more than 8192 pages. */
 #define LARGE (40UL << 20)
 
 static atomic_int fatal;
@@ -52,7 +53,7 @@ struct attack {
 	long number;
 };
 
-/* The results do not matter. */
+/* The results are ignored. */
 static void *attack(void *argument)
 {
 	const struct attack *attack = argument;
@@ -88,7 +89,7 @@ static void attacker(void)
 	_exit(0);
 }
 
-/* Each prefetch is an invalidation, too. */
+/* Each prefetch causes an invalidation as well. */
 static void *victim(void *pd)
 {
 	char *memory = NEED(mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

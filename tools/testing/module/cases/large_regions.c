@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs register much more memory than fits in a few thousand translations. Here the same 2 MiB of separate pages
- * stand everywhere in the address range, so that each page needs a translation. Right: the first and the last page take
- * an RDMA write.
+ * Registers much more memory than a few thousand translations can cover. The same 2 MiB of separate
+ * pages fill the address range, so each page needs a translation. Expected: an RDMA WRITE reaches the
+ * first and the last page.
  *
  * large_regions GIB [on-demand]
  */
@@ -10,7 +10,7 @@
 
 #define PIECE (2UL << 20)
 
-/* Pages of which no two are neighbours: every other one that the kernel hands out. */
+/* Allocates pages that are not contiguous: every other page that the kernel returns. */
 static int scattered(void)
 {
 	int fd = memfd_create("used", 0);

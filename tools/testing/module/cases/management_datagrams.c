@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program without privileges reaches no QP1: the Q_Key of QP1 is controlled, so its queue pair may not have it, and one
- * in a send request stands for that of the queue pair (InfiniBand specification 10.2.5). The port of the peer counts each
- * datagram as a violation. Root's queue pair may have it and is answered, so the datagrams are ones that QP1 takes.
+ * An unprivileged process cannot reach QP1. The Q_Key of QP1 is controlled, so the process's QP
+ * must not have it, and a controlled Q_Key in a WR means that of the QP (IBA 10.2.5). The peer's
+ * port counts each datagram as a violation. root's QP may have the Q_Key and gets a response, so
+ * the datagrams are valid for QP1.
  */
 #include "verbs_pair.h"
 

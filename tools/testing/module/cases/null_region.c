@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ibv_alloc_null_mr() is for requests that touch no memory of the host. Right, where the device has a key for it: what is
- * written from it arrives as zeros, a read into it ends.
+ * ibv_alloc_null_mr() is for WRs that access no host memory. Expected on a device with a null mkey:
+ * data written from the MR arrive as zeros, and a READ into the MR succeeds.
  */
 #include "verbs_pair.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Partitions, which the switches enforce, too. Right: full and limited member talk, two limited ones do not; a connection
- * ends with 'retry exceeded' when the subnet manager takes the partition away, and one can be made when it is back.
+ * Partitions, which the switches enforce as well. Expected: a full and a limited member
+ * communicate, two limited members do not. A connection ends with "retry exceeded" when the subnet
+ * manager removes the partition, and a new one succeeds when the partition is back.
  */
 #include "verbs_pair.h"
 
@@ -74,7 +75,7 @@ static void guid_of(struct end *end, char *text)
 
 static int full, limited;
 
-/* The ports of the switch get their tables some time after those of the HCAs, and drop the packets until then. */
+/* The switch's ports get their tables some time after the HCAs, and drop packets until then. */
 static void await_partitions(const char *lines)
 {
 	double limit = now() + PATIENCE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An ordinary user with a small RLIMIT_MEMLOCK. Right: nothing beyond the limit is pinned; what ends gives its pages back,
- * whether it has worked or not: regions, regions registered again, queues that are resized, objects that could not be made;
- * a child that uses the parent's context is accounted by itself.
+ * A user with a small RLIMIT_MEMLOCK. Expected: no page beyond the limit is pinned. All pages are
+ * released at the end, after success and failure: of MRs, reregistered MRs, resized queues and
+ * objects whose creation failed. A child that uses the parent's context has its own account.
  */
 #include "verbs_pair.h"
 
@@ -56,7 +56,10 @@ static void resize_again_and_again(struct end *end)
 		if (!ibv_resize_cq(cq, ENTRIES_BEYOND_LIMIT))
 			fail("a CQ beyond the limit is accepted");
 		MUST(ibv_resize_cq(cq, 100));
-		/* The device counts the CQEs that end the old rings until the CI doorbell covers them. */
+		/*
+		 * The device counts the CQEs that end the old rings until the CI doorbell passes
+		 * them.
+		 */
 		if (ibv_poll_cq(cq, 1, &(struct ibv_wc){}))
 			fail("a completion comes out of an empty queue");
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Right: what port 2 does counts at port 2 only, in counters/ and hw_counters/. */
+/* Expected: traffic of port 2 counts only at port 2, in counters/ and hw_counters/. */
 #include "verbs_pair.h"
 
 #define TRANSFERS 200
@@ -16,7 +16,7 @@ static long counter(const struct end *end, int port, const char *name)
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%d/%s",
 		 ibv_get_device_name(end->context->device), port, name);
-	usleep(50000); /* hardware counters are read again after 10 ms only */
+	usleep(50000); /* the kernel reads hardware counters at most every 10 ms */
 	fd = open(path, O_RDONLY);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		fail("cannot read %s: %s", path, strerror(errno));
@@ -59,7 +59,7 @@ int main(void)
 		long first = after[i][0] - before[i][0], second = after[i][1] - before[i][1];
 
 		printf("%s: port 1 %ld, port 2 %ld\n", names[i], first, second);
-		/* MADs may arrive meanwhile. */
+		/* MADs may arrive at the same time. */
 		wrong += second < TRANSFERS / 2 || first > second / 10;
 	}
 	if (wrong)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Access flags that say something of the memory (IBV_ACCESS_HUGETLB) or of addresses (IBV_ACCESS_ZERO_BASED) are admitted
- * by the kernel for every region. Right: a region that takes an RDMA write, whichever flags it was registered with, and
- * after it was registered again with them.
+ * The kernel accepts the access flags IBV_ACCESS_HUGETLB and IBV_ACCESS_ZERO_BASED for every MR.
+ * Expected: an RDMA WRITE to the MR succeeds, whichever flags it was registered or reregistered
+ * with.
  */
 #include "verbs_pair.h"
 

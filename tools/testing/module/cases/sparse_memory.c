@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program touches one page in each GiB of its memory and prefetches it through an implicit ODP MR: for each GiB the
- * kernel allocates megabytes, which are not charged to the program. Right: it may do so for any number of pages one after
- * the other, and for a limited number at a time.
+ * A process touches one page in each GiB of its memory and prefetches it through an implicit ODP
+ * MR. For each GiB the kernel allocates megabytes that are not charged to the process. Expected:
+ * the process may do this for any number of pages one after another, and for a limited number at
+ * the same time.
  */
 #include "verbs_pair.h"
 
 #define GB (1UL << 30)
 #define FIRST 100
-/* Documentation/tuning.rst: the memory of the host eight times, and 32 GiB. */
+/* Limit according to Documentation/tuning.rst: eight times the host's memory, plus 32 GiB. */
 #define TIMES 8
 #define BASE 32
 
@@ -46,13 +47,13 @@ int main(void)
 	MUST(setuid(65534));
 	context = open_device(0);
 	mr = NEED(ibv_reg_mr(NEED(ibv_alloc_pd(context)), NULL, SIZE_MAX, ALL_ACCESS | IBV_ACCESS_ON_DEMAND));
-	/* One after the other. */
+	/* One after another. */
 	for (i = 0; i < max + max / 2; i++) {
 		at = touch(i);
 		MUST(prefetch(mr, at));
 		MUST(munmap(at, PAGE));
 	}
-	/* At a time. */
+	/* At the same time. */
 	for (i = 0; i <= max + 1 && !prefetch(mr, touch(i)); i++)
 		;
 	if (i < max - 1 || i > max + 1)

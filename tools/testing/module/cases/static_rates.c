@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Static rates of connections and of datagrams. Expected: for each rate of the verbs a connection can be created and
- * carries data, a query returns a rate that is not above it, and a datagram arrives; an invalid rate is refused.
+ * Static rates of connections and datagrams. Expected: with each rate of the verbs a connection can
+ * be created and transfers data, a query returns a rate that is not higher, and a datagram arrives.
+ * An invalid rate is refused.
  */
 #include "verbs_pair.h"
 

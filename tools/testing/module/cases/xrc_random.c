@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Processes that do anything with registrations of XRC receive QPs on the second device: register, unregister, open and
- * close domains and the device, fork, pass their files on. Meanwhile processes are killed, and the device is removed.
- * Right: each call returns what the process knows it has to, and nothing is left at the end.
+ * Processes make random calls for registrations of XRC receive QPs on the second device: they
+ * register, unregister, open and close domains and the device, fork, and pass files to each other,
+ * while processes are killed and the device is removed. Expected: each call returns what the
+ * process knows it must return, and no object is left at the end.
  */
 #include "xrc_registration.h"
 
@@ -10,22 +11,22 @@
 #include <sys/prctl.h>
 
 #define DOMAINS_MAX	64
-#define SLOTS		4	/* QP numbers that are known of a domain */
-#define OWN_MAX		32	/* registrations that a process makes with one context */
-#define OPERATIONS	10	/* of each process in a round */
+#define SLOTS		4	/* QP numbers known for a domain */
+#define OWN_MAX		32	/* registrations of a process with one context */
+#define OPERATIONS	10	/* operations of each process in a round */
 #define OF_A_CHILD	20
 #define GROUP		"/tmp/xrc_random_cgroup/all"
 
-/* What all processes share. */
+/* Shared by all processes. */
 struct shared {
 	_Atomic uint32_t qpns[DOMAINS_MAX][SLOTS];
 	_Atomic long operations;
 	_Atomic long counts[8];
-	_Atomic long removals;	/* beginnings and ends: odd while the device is being removed */
+	_Atomic long removals;	/* odd while the device is being removed */
 	_Atomic bool is_over;
 };
 
-/* A file that was passed on, and what can be done with it. */
+/* A file passed to another process, and its use. */
 struct parcel {
 	int file, events;
 	uint32_t handle;
@@ -43,7 +44,7 @@ struct worker {
 	struct ibv_xrcd *domains[DOMAINS_MAX];
 	struct registration own[OWN_MAX];
 	int num_own;
-	long removals;		/* when the context was opened */
+	long removals;		/* value of removals when the context was opened */
 	bool is_shared;		/* others can register with this context */
 	struct parcel parcel;
 	bool has_parcel;
@@ -58,13 +59,13 @@ static uint32_t choose(struct worker *worker, uint32_t limit)
 	return (worker->random >> 33) % limit;
 }
 
-/* Whether calls can have failed because the device was removed. */
+/* Whether calls may have failed because the device was removed. */
 static bool is_removed(const struct worker *worker)
 {
 	return worker->removals % 2 || atomic_load(&shared->removals) != worker->removals;
 }
 
-/* Whether the process knows what a call has to return. */
+/* Whether the process knows the result of a call. */
 static bool is_sure(const struct worker *worker)
 {
 	return !worker->is_shared && !is_removed(worker);
@@ -89,7 +90,7 @@ static void close_all(struct worker *worker)
 	memset(worker->domains, 0, sizeof(worker->domains));
 }
 
-/* NULL while the device is being removed. */
+/* Returns NULL while the device is being removed. */
 static struct ibv_context *try_open(void)
 {
 	struct ibv_context *context;
@@ -153,7 +154,7 @@ static int do_register(struct worker *worker, int domain, uint32_t qpn)
 	return err;
 }
 
-/* The registration alone keeps the QP afterwards. */
+/* Afterwards only the registration keeps the QP. */
 static void create(struct worker *worker)
 {
 	const int domain = choose(worker, num_domains);
@@ -170,7 +171,7 @@ static void create(struct worker *worker)
 	atomic_fetch_add(&shared->counts[0], 1);
 }
 
-/* Often one whose QPs are known. */
+/* Returns in most cases a domain whose QPs are known. */
 static int known_domain(struct worker *worker)
 {
 	int domain, tries;
@@ -183,7 +184,7 @@ static int known_domain(struct worker *worker)
 	return domain;
 }
 
-/* Often one that is open. */
+/* Returns in most cases an open domain. */
 static int open_domain_of(struct worker *worker)
 {
 	int domain, tries;
@@ -290,7 +291,7 @@ static void take(struct worker *worker)
 	worker->has_parcel = true;
 }
 
-/* With the file of another process, which does the same at the same time. */
+/* Uses the file of another process, which uses it at the same time. */
 static void use_parcel(struct worker *worker)
 {
 	const struct parcel *parcel = &worker->parcel;
@@ -307,7 +308,7 @@ static void use_parcel(struct worker *worker)
 
 static void work(struct worker *worker);
 
-/* The child has the same open files, and goes on with its own memory of them. */
+/* The child has the same open files, and continues with a copy of its parent's records. */
 static void split(struct worker *worker)
 {
 	int i;
@@ -334,8 +335,9 @@ static void work(struct worker *worker)
 	}
 	if (!worker->context) {
 		/*
-		 * Looking for devices costs as much as a few operations, and all processes do it. So each of them meets
-		 * a device that comes or goes now and then, and the processors are for its driver.
+		 * Looking for devices costs as much as a few operations, and all processes do it.
+		 * The pause leaves the processors to the driver; a process still meets a device
+		 * that is being added or removed.
 		 */
 		usleep(choose(worker, 500000));
 		return;
@@ -398,7 +400,7 @@ static void kill_worker(pid_t *pid)
 		fail("a process ended with %d", WEXITSTATUS(status));
 }
 
-/* A round is over when every process can have done its share with an open device. */
+/* A round ends when every process has had time for its operations with an open device. */
 static void await_operations(long wanted)
 {
 	const long before = atomic_load(&shared->operations);
@@ -421,7 +423,7 @@ static void await_children(void)
 			fail("a process ended with %d", WEXITSTATUS(status));
 }
 
-/* Lines such as "cxib1 hca_handle=0 hca_object=0" of what the processes have. */
+/* Prints lines such as "cxib1 hca_handle=0 hca_object=0" with the resources of the processes. */
 static void expect_nothing_used(void)
 {
 	char text[256] = "", *place = text;
@@ -486,12 +488,12 @@ int main(int argc, char **argv)
 	make_group();
 	before = resources("qp");
 	run(&chance, atoi(argv[2]), atoi(argv[4]), function);
-	/* Files that no process has taken. */
+	/* Closes files that no process has received. */
 	close(mail[0]);
 	close(mail[1]);
 	await_resources("qp", before, PATIENCE);
 	expect_nothing_used();
-	/* What the device still had would be a violation of its rules. */
+	/* Any object left in the device would be a rule violation. */
 	remove_device(function);
 	pass("created %ld, joined %ld, left %ld, domains closed %ld, passed on %ld, used by others %ld, forked %ld, removed %ld",
 	     shared->counts[0], shared->counts[1], shared->counts[2], shared->counts[3], shared->counts[4],

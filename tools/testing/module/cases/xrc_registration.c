@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Processes that register an XRC receive QP, on the second device; the first device sends.
- * The parent tells each of them what to do and asks for the result.
+ * Processes register an XRC receive QP on the second device; the first device sends. The parent
+ * sends orders to each process and reads the results.
  */
 #include "xrc_registration.h"
 
@@ -13,26 +13,26 @@
 #define RECEIVES	32
 #define RKEY_OF_NOBODY	0xdeadbe00
 
-/* What a peer does. Results are 0 or an error number where nothing else is said. */
+/* Orders for a peer. The result is 0 or an error number unless the comment says otherwise. */
 enum order {
-	OPEN,		/* the device, its domain and an SRQ: returns the number of the SRQ */
-	CREATE,		/* a receive QP, connected to the sender: returns its number */
-	CREATE_RC,	/* an RC QP: returns its number */
-	DESTROY,	/* its handle of the receive QP */
-	REGISTER,	/* a QP by number */
-	REGISTER_IN_OTHER,	/* the same with another domain */
+	OPEN,		/* opens the device, its domain and an SRQ: returns the SRQN */
+	CREATE,		/* creates a receive QP connected to the sender: returns the QPN */
+	CREATE_RC,	/* creates an RC QP: returns its number */
+	DESTROY,	/* destroys its handle of the receive QP */
+	REGISTER,	/* registers a QP by number */
+	REGISTER_IN_OTHER,	/* registers it with another domain */
 	UNREGISTER,
 	FIND,
 	CLOSE_DOMAIN,
-	RECEIVE,	/* a message: returns its first byte, or -1 */
-	EVENT,		/* the next one: returns its type, or -1 */
-	ELEMENT,	/* of that event */
+	RECEIVE,	/* receives a message: returns its first byte, or -1 */
+	EVENT,		/* reads the next event: returns its type, or -1 */
+	ELEMENT,	/* returns the element of that event */
 	PENDING,	/* whether there is an event */
 	CLOSE_EVENTS,	/* closes its file of asynchronous events */
-	FORK,		/* leaves the device open in a child that does nothing */
+	FORK,		/* leaves the device open in an idle child */
 	DEVICE_FILE,	/* returns its descriptor of the device */
 	DOMAIN_HANDLE,	/* returns the kernel's number of the domain */
-	EXECUTE,	/* another program, without an answer */
+	EXECUTE,	/* executes another program; no reply */
 };
 
 struct message {
@@ -63,7 +63,7 @@ struct sender {
 	struct ibv_qp *qp;
 };
 
-/* The second device, as 'rdma resource' calls it. */
+/* The second device's name in 'rdma resource'. */
 static char device_name[64];
 
 static void post(struct receiver *receiver, int slot)
@@ -100,7 +100,7 @@ static int64_t open_receiver(struct receiver *receiver)
 	return number;
 }
 
-/* Of the sender: LID in the upper half, number of its QP in the lower one. The receive QP stays in RTR. */
+/* sender: LID in the upper half, QP number in the lower half. The receive QP stays in RTR. */
 static int64_t create_receive(struct receiver *receiver, uint64_t sender)
 {
 	struct ibv_qp_attr attr = {
@@ -323,7 +323,7 @@ static enum ibv_wc_status send_to(const struct sender *sender, uint32_t srq, cha
 	return transmit(sender, IBV_WR_SEND, srq, byte);
 }
 
-/* Whether a message arrives at the SRQ of a peer. */
+/* Expects that a message arrives at the SRQ of a peer. */
 static void expect_delivery(const struct sender *sender, const struct peer *peer, uint32_t srq, char byte)
 {
 	enum ibv_wc_status status = send_to(sender, srq, byte);
@@ -344,7 +344,7 @@ static void expect_gone(uint32_t qpn)
 		fail("QP 0x%x still exists", qpn);
 }
 
-/* For a process that is no child of this one, so that this process cannot wait for it. */
+/* Waits for the end of a process that is not a child of this one. */
 static void await_gone(uint32_t qpn)
 {
 	double end = now() + PATIENCE;
@@ -354,7 +354,7 @@ static void await_gone(uint32_t qpn)
 	expect_gone(qpn);
 }
 
-/* What 'rdma resource show qp -dd' says. */
+/* Compares the output of 'rdma resource show qp -dd'. */
 static void expect_handles(uint32_t qpn, unsigned int registrations, unsigned int openers)
 {
 	if (shell("rdma -dd resource show qp link %s lqpn %u | tr -d '\\n' | grep -q 'registrations %u .*openers %u '",
@@ -372,7 +372,7 @@ struct scene {
 	uint32_t qpn;
 };
 
-/* The first peer creates the QP; it and the others register it. */
+/* The first peer creates the QP; all peers register it. */
 static void set_scene(struct scene *scene, int registrants)
 {
 	int i;
@@ -397,7 +397,7 @@ static void killed_creator(void)
 	expect_handles(scene.qpn, PEERS, 1);
 	for (byte = 1; byte < 20; byte++)
 		expect_delivery(&scene.sender, &scene.peers[1 + byte % 2], scene.srqs[1 + byte % 2], byte);
-	/* The sender sends while the creator ends. */
+	/* The sender sends while the creator exits. */
 	MUST(kill(scene.peers[0].pid, SIGKILL));
 	for (; byte < 100; byte++)
 		expect_delivery(&scene.sender, &scene.peers[1 + byte % 2], scene.srqs[1 + byte % 2], byte);
@@ -512,7 +512,10 @@ static void expect_event(const struct scene *scene, const struct peer *peer, enu
 	EXPECT(peer, ELEMENT, 0, scene->qpn);
 }
 
-/* The creator's handle gets plain events beside those of its registration, so it has none here. */
+/*
+ * The creator's handle would get plain events in addition to those of its registration, so it is
+ * destroyed.
+ */
 static void events(void)
 {
 	struct scene scene = {};
@@ -524,7 +527,7 @@ static void events(void)
 	expect_delivery(&scene.sender, &scene.peers[0], scene.srqs[0], 1);
 	for (i = 0; i < PEERS - 1; i++)
 		expect_event(&scene, &scene.peers[i], IBV_EVENT_COMM_EST);
-	/* The next event of each process is of another type: none came twice. */
+	/* The next event of each process has another type, so none arrived twice. */
 	status = transmit(&scene.sender, IBV_WR_RDMA_WRITE, scene.srqs[0], 1);
 	if (status != IBV_WC_REM_ACCESS_ERR)
 		fail("a write without rights: %s", ibv_wc_status_str(status));
@@ -536,7 +539,7 @@ static void events(void)
 	pass("each registrant gets each event once");
 }
 
-/* The handle of the core and the registration each get the event. */
+/* The handle of the RDMA core and the registration each get the event. */
 static void events_of_creator(void)
 {
 	struct scene scene = {};
@@ -554,7 +557,7 @@ static void events_of_creator(void)
 	pass("a creator with a handle gets both events");
 }
 
-/* A child has the same open file: the registration ends when both have closed it. */
+/* A child shares the open file: the registration ends when both have closed it. */
 static void forked(void)
 {
 	struct scene scene = {};
@@ -571,7 +574,9 @@ static void forked(void)
 	pass("a registration belongs to the open file");
 }
 
-/* This process gets the open file of a peer, which ends: there is still one registration of that file. */
+/*
+ * This process receives the open file of a peer, which exits. The file still has one registration.
+ */
 static void imported(void)
 {
 	struct scene scene = {};
@@ -598,7 +603,7 @@ static void imported(void)
 	pass("a registration ends with the last close of the file");
 }
 
-/* The peer stays, its open files do not. */
+/* exec() keeps the process, but closes its files. */
 static void executed(void)
 {
 	const struct message message = { EXECUTE };
@@ -614,7 +619,7 @@ static void executed(void)
 	pass("a registration does not outlive execve()");
 }
 
-/* The file is gone, its registration is not. */
+/* The file is closed, but its registration stays. */
 static void closed_events(void)
 {
 	struct scene scene = {};
@@ -629,7 +634,10 @@ static void closed_events(void)
 	pass("events for a closed file are discarded");
 }
 
-/* Of one process: two domains, a receive QP in each, a PD, a completion channel; another context. */
+/*
+ * Objects of one process: two domains with a receive QP each, a PD, a completion channel, another
+ * context.
+ */
 struct objects {
 	struct ibv_context *context;
 	struct ibv_context *other;
@@ -659,7 +667,10 @@ static struct objects make_objects(void)
 	return made;
 }
 
-/* A registration whose attribute ODD has another length, or is left out (length 0) or there twice (negative). */
+/*
+ * Registers with attribute ODD of another length, missing (length 0) or duplicated (negative
+ * length).
+ */
 static int register_oddly(const struct objects *objects, int odd, int length)
 {
 	const struct ib_uverbs_attr attrs[] = {
@@ -732,7 +743,7 @@ static void mismatches(void)
 	pass("a registration remains when something else is to be unregistered");
 }
 
-/* Of a thread that registers and one that unregisters at the same time as another. */
+/* State of a thread that registers while another one unregisters. */
 struct racer {
 	const struct objects *objects;
 	pthread_barrier_t *barrier;
@@ -842,7 +853,7 @@ static void limited(void)
 	pass("a registration is one object of the control group");
 }
 
-/* Two contexts of one process are two registrants. */
+/* Two contexts of one process have two registrations. */
 static void two_contexts(void)
 {
 	struct objects o = make_objects();
@@ -860,7 +871,7 @@ static void two_contexts(void)
 	pass("each context has its own registration");
 }
 
-/* Handles of ibv_open_qp() and registrations keep the QP alike. */
+/* Handles of ibv_open_qp() and registrations keep the QP in the same way. */
 static void opener(void)
 {
 	struct objects o = make_objects();
@@ -877,13 +888,13 @@ static void opener(void)
 	MUST(ibv_destroy_qp(o.qps[0]));
 	REFUSED(unregister_qp(o.file, o.domain, o.qpn), 0);
 	expect_handles(o.qpn, 0, 1);
-	/* Not ibv_destroy_qp(), which crashes in libmlx5 for a handle of ibv_open_qp(). */
+	/* ibv_destroy_qp() would crash in libmlx5 for a handle of ibv_open_qp(). */
 	MUST(ibv_close_device(o.other));
 	expect_gone(o.qpn);
 	pass("the last handle destroys the QP");
 }
 
-/* Closing is refused, too, while a request uses the domain. */
+/* Closing fails as well while a request uses the domain. */
 static void *close_domain(void *domain)
 {
 	int err;
@@ -895,8 +906,8 @@ static void *close_domain(void *domain)
 }
 
 /*
- * The device answers behind the line BUSY, not before. A QP 0 is in no domain: the result is another one as long as
- * the domain is being closed.
+ * The device completes the command only after the line BUSY. No domain has QP 0, so the result
+ * differs while the domain is being closed.
  */
 static void closing(void)
 {
@@ -970,7 +981,7 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
-	/* Peers get end of file when the parent has ended. */
+	/* Peers get an end of file when the parent has exited. */
 	signal(SIGPIPE, SIG_IGN);
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc == 2 && !strcmp(argv[1], cases[i].name))

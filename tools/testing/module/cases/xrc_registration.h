@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registrations of XRC receive QPs by ioctls, without a library; XRC objects by libibverbs. */
+/*
+ * Registers XRC receive QPs with ioctls instead of a library; creates XRC objects with libibverbs.
+ */
 #ifndef CXIB_TESTING_XRC_REGISTRATION_H
 #define CXIB_TESTING_XRC_REGISTRATION_H
 #include "fork.h"
@@ -88,7 +90,10 @@ __attribute__((unused)) static int unregister_qp(int file, uint32_t domain, uint
 	return err ?: unregister_handle(file, handle, domain, qpn);
 }
 
-/* The kernel's number of a domain, which libibverbs keeps behind the public part (struct verbs_xrcd). */
+/*
+ * Returns the kernel's handle of a domain, which libibverbs stores after the public part (struct
+ * verbs_xrcd).
+ */
 static uint32_t handle_of(struct ibv_xrcd *domain)
 {
 	const struct {
@@ -100,7 +105,7 @@ static uint32_t handle_of(struct ibv_xrcd *domain)
 	return private->handle;
 }
 
-/* The PCI function of a device, as sysfs calls it. */
+/* Finds the PCI function of a device in sysfs. */
 __attribute__((unused)) static void find_function(struct ibv_context *context, char *function, size_t size)
 {
 	char path[PATH_MAX], link[PATH_MAX];
@@ -109,7 +114,7 @@ __attribute__((unused)) static void find_function(struct ibv_context *context, c
 	snprintf(function, size, "%s", strrchr(NEED(realpath(link, path)), '/') + 1);
 }
 
-/* Takes the device from its driver, and gives it back. */
+/* Unbinds the device from its driver, and binds it again. */
 __attribute__((unused)) static void unbind(const char *function)
 {
 	put_file("/sys/bus/pci/drivers/cxib/unbind", function);
