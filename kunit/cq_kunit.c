@@ -20,12 +20,12 @@
  * @cq_context: cq_context of CQs that are created
  * @num_events: calls of comp_handler
  * @num_destroyed: DESTROY_CQ commands
- * @create_result: of the scheduler's create_cq
+ * @create_result: result of the scheduler's create_cq
  * @num_scheduled: CQs that the scheduler knows
  * @num_synchronized: calls of the scheduler's synchronize
  * @num_modified: MODIFY_CQ commands
  * @num_worked: runs of slow_work_fn() that have ended
- * @status: of DESTROY_CQ
+ * @status: status of DESTROY_CQ
  */
 struct fixture {
 	struct fake_queue_pair *fake;

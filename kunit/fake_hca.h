@@ -101,41 +101,41 @@ struct fake_irq {
  * @test: the running case
  * @registers: words of BAR 0, in host order
  * @queue: the command queue; NULL until the driver has written its address
- * @log_size: log2 of its entries
- * @log_stride: log2 of the bytes between them
+ * @log_size: log2 of the number of entries in @queue
+ * @log_stride: log2 of the distance of two entries in bytes
  * @mutex: serializes commands
  * @eq_lock: protects @eqs
  * @refire: fires the interrupts of armed EQs that are not empty
  * @hold: commands wait for fake_hca_release()
  * @held: bit n: the command in slot n waits
  * @asynchronous: work items execute the commands, in any order
- * @slots: these work items
+ * @slots: the work items of @asynchronous
  * @announce: called for each completion that no EQ receives; may be NULL
  * @gone: the device was removed: reads return all-ones, writes have no effect
  * @dma: bus mastering is on
  * @fault: fault to inject
- * @fault_opcode: only into this command; 0: any
- * @fault_at: only into the command of this number, counted from 0
- * @always: into every command from @fault_at on
- * @chance: percentage of commands with a random fault, and of commands that a random event
- *	follows
- * @random: decides that
+ * @fault_opcode: opcode of the command that gets @fault; 0: any
+ * @fault_at: number of the command that gets @fault, counted from 0
+ * @always: every command from @fault_at on gets @fault
+ * @chance: percentage of commands with a random fault, and of commands with a random event after
+ *	them
+ * @random: state of the random numbers for @chance
  * @commands: number of commands executed
- * @log: opcodes of the first ones
+ * @log: opcodes of the first commands
  * @complaints: rules that the driver has broken
  * @enabled: between ENABLE_HCA and DISABLE_HCA
  * @initialized: between INIT_HCA and TEARDOWN_HCA
  * @issi: mask of supported ISSIs; 0: QUERY_ISSI is unknown
  * @boot_pages: pages wanted at boot
  * @init_pages: pages wanted by INIT_HCA
- * @pages: pages that it holds, by page number
- * @page_count: their number
- * @keep_pages: it returns no pages
+ * @pages: pages that the device holds, by page number
+ * @page_count: number of @pages
+ * @keep_pages: the device returns no pages
  * @empty_outputs: number of RETURN_PAGES commands that return no pages
  * @maximum: maximum capabilities
  * @current_caps: current capabilities
  * @general_2: second general page
- * @odp: ODP capabilities; after SET_HCA_CAP those that the driver has set
+ * @odp: ODP capabilities; after SET_HCA_CAP the ones that the driver has set
  * @eqs: EQs by number
  * @irqs: handlers by vector
  * @vectors: interrupt vectors of the device
@@ -145,7 +145,7 @@ struct fake_irq {
  * @dma_at_reset: @dma at the last reset
  * @reset_error: error of the next resets, or 0
  * @script: executes the commands; NULL: the device does
- * @script_context: for @script
+ * @script_context: data of @script
  */
 struct fake_hca {
 	struct cxib_bus bus;

@@ -59,7 +59,7 @@ struct tx_qp {
  * @fail_creation: number of the call that fails, counted from 1; 0: none
  * @live: number of QPs created and not destroyed
  * @modifications: modify_qp calls
- * @num_modifications: their number
+ * @num_modifications: number of @modifications
  * @fail_state: modify_qp to this state fails; IB_QPS_RESET: none
  * @in_sqe: bit n: QP CREATED_QPN + n is in SQE
  * @gsi_in_sqe: the GSI QP is in SQE

@@ -80,7 +80,7 @@ struct hw_packer {
  * @fill: sets every number of the structure and clears the rest; takes the values of those
  *	numbers that do not alias bits of others; NULL: none
  * @fill_count: number of these values
- * @fill_fields: their fields, as indices into @numbers
+ * @fill_fields: fields of these values, as indices into @numbers
  */
 struct hw_layout_case {
 	const char *name;

@@ -23,7 +23,7 @@
  * @ready_after: number of waits until the firmware is ready
  * @gone_after: number of waits until reads return all-ones
  * @waits: number of waits so far
- * @waited: their sum in milliseconds
+ * @waited: duration of all waits in milliseconds
  */
 struct fake_device {
 	struct cxib_init_segment_reader reader;

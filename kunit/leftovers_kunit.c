@@ -28,12 +28,12 @@
  * struct fixture - a device that refuses commands
  * @fake: the device
  * @context: a user context
- * @other: another one
- * @user: counts what is released
+ * @other: another user context
+ * @user: counter of released pages
  * @refused: commands with these opcodes are refused; 0: none
  * @child: number of an object; while it exists, those with other numbers are refused; 0: none
  * @inputs: first three words of the commands so far
- * @command_count: their number
+ * @command_count: number of commands so far
  * @released: number of pages released
  * @dma_at_release: DMA was on when the last one was released
  */

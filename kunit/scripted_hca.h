@@ -17,7 +17,7 @@
  * @hca: the device
  * @queue: its command queue
  * @in: input of the last command
- * @in_length: its bytes
+ * @in_length: bytes of @in
  * @out: output of every command; its status is @status
  * @out_length: output length of the last command
  * @status: status of every command

@@ -73,7 +73,7 @@ KUNIT_ARRAY_PARAM(type, types, describe_type);
  * @xrcd: XRC domain of the XRC SRQs
  * @srq: the SRQ
  * @fail_opcode: opcode of a command that fails; 0: none
- * @fail_status: its status
+ * @fail_status: status of that command
  * @in: start of the input of the last command
  * @mkey_pdn: PDN of the last CREATE_MKEY
  * @num_mkeys: number of mkeys in the device

@@ -29,7 +29,7 @@
  * @response: where it wants the response
  * @refused: the device refuses this command; 0: none
  * @uars: UARs that the device has allocated and not freed
- * @uctxs: the same of UCTXs
+ * @uctxs: UCTXs that the device has created and not destroyed
  */
 struct fixture {
 	struct fake_queue_pair *fake;

@@ -62,7 +62,7 @@ static const u16 destructions[STEPS] = {
  * @fake: the device
  * @eq: its completion EQ
  * @fail_opcodes: opcodes of commands that fail; 0: none
- * @fail_status: their status
+ * @fail_status: status of those commands
  * @count: number of objects of each type
  * @cq_in: start of the input of the last CREATE_CQ
  * @srq_in: start of the input of the last CREATE_XRC_SRQ

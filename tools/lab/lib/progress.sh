@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Steps with stamps, run in the background, shown with what they do and how far they are.
+# Runs steps in the background, shows their progress, and records completed steps with stamps.
 # shellcheck shell=bash disable=SC2154
 #
 # A step NAME is a function step_NAME; step_NAME_progress, where it exists, prints how far it is, and step_NAME_done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the programs of cases/. Each one uses verbs as public reports describe it, and reports whether this worked."""
+"""Runs the programs of cases/. Each one uses verbs in a way that a public report describes, and prints the result."""
 
 import contextlib
 import os

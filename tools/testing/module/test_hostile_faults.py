@@ -201,7 +201,7 @@ class HostileFaults(unittest.TestCase):
             self.assertEqual(target.pages[:], data)
 
     def assert_the_other_device_was_not_asked_for_nonsense(self) -> None:
-        """The second device works, and its WRs end with faults that are still being handled."""
+        """Asserts that the driver sent the device without faults no UMR WQE that failed."""
         honest = rdma.CLASS.joinpath(self.ports[0].device, "device").resolve().name
         refused = [line for line in guest.kernel_log().splitlines() if honest in line and "UMR failed" in line]
         self.assertEqual(refused, [])

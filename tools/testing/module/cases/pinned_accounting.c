@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A user with a small RLIMIT_MEMLOCK. Expected: no page beyond the limit is pinned. All pages are
- * released at the end, after success and failure: of MRs, reregistered MRs, resized queues and
- * objects whose creation failed. A child that uses the parent's context has its own account.
+ * A user with a small RLIMIT_MEMLOCK. Expected: no page beyond the limit is pinned. The pages of
+ * MRs, reregistered MRs and resized queues, and of objects whose creation failed, are released with
+ * them. A child that uses the parent's context has its own account.
  */
 #include "verbs_pair.h"
 

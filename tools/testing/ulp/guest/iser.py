@@ -31,7 +31,7 @@ LASTING: list[str] = []  # disks of sessions that can no longer be ended; they k
 
 def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
     """Waits until a portal group has no sessions: the kernel's target crashes if the group is removed before. After
-    protection errors some sessions stay for ever."""
+    protection errors some sessions never end."""
     try:
         rdma.until(lambda: not (group / "dynamic_sessions").read_text().strip("\0\n"), "all sessions have ended",
                    10 if may_stay else rdma.PATIENCE)

@@ -26,7 +26,7 @@ ONES = 0xFFFFFFFFFFFFFFFF
 def serve() -> Iterator[subprocess.Popen]:
     """Runs the server program."""
     rdma.run("modprobe", "rds_rdma")
-    # At the end of a connection, RDS unmaps the headers of all messages in another direction, at any later time.
+    # RDS unmaps all message headers of a connection at its end, in another direction than it mapped them.
     dma_checker.limit()
     with rds.exerciser(wire.SERVER) as program:
         yield program
