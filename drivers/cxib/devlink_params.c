@@ -184,7 +184,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_param_find);
  * cxib_param_store() - stores the value of a parameter
  * @settings: settings, of which one member changes
  * @id: the parameter
- * @value: its value, which cxib_param_check() has accepted
+ * @value: the new value, which cxib_param_check() has accepted
  *
  * Return: 0; -EINVAL if there is no such parameter, or a string names no target.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the accessors in this directory are made of. This file is written by hand, the others by
- * `make tables`.
+ * Macros that define the accessors in this directory. This file is written by hand; `make tables`
+ * generates the others.
  *
  * Structures that software shares with the device are arrays of big-endian 32-bit words. A field is
- * some bits of one word, or two words that make a 64-bit number. A value that a field cannot hold
- * stops compilation if the compiler knows it. Otherwise a setter cuts it to the width of the field,
- * so that the fields beside it stay intact; a packer does not, it is for the hot path. In debug
- * builds (CXIB_HW_DEBUG) both warn and name the field.
+ * some bits of one word, or two words that make a 64-bit number. If the compiler knows that a value
+ * does not fit a field, compilation stops. Otherwise a setter truncates the value to the width of
+ * the field, so that the neighbour fields do not change. A packer does not truncate, because it is
+ * for the hot path. In debug builds (CXIB_HW_DEBUG) both warn and name the field.
  */
 #ifndef HW_ACCESS_H
 #define HW_ACCESS_H
@@ -32,7 +32,7 @@ struct hw_be64 {
 #define HW_DEBUG	false
 #endif
 
-/* In debug builds, says once for each caller what is wrong. */
+/* In debug builds, warns once for each caller. */
 #define hw_warn_unless(condition, field, what, value, limit)				\
 	WARN_ONCE(HW_DEBUG && !(condition), "%s: " what " %#llx exceeds %#llx\n", field,	\
 		  (unsigned long long)(value), (unsigned long long)(limit))
@@ -59,7 +59,7 @@ static __always_inline u32 hw_get_bits(__be32 word, unsigned int low, unsigned i
 	return be32_to_cpu(word) >> low & (u32)HW_ONES(width);
 }
 
-/* Sets these bits; cuts off what @value has more. */
+/* Sets the @width bits of @word that begin at bit @low; ignores the higher bits of @value. */
 static __always_inline void hw_set_bits(__be32 *word, unsigned int low, unsigned int width,
 					u64 value)
 {
@@ -97,8 +97,9 @@ static __always_inline void hw_set_u16_at(__be32 *words, unsigned int index, u64
 }
 
 /*
- * Below, @layout is the name of a structure without hw_, @field that of the field, @offset the byte
- * offset of the field, or of the word that contains it. Each macro defines two functions.
+ * In the macros below, @layout is the name of a structure without hw_, @field is the name of a
+ * field, and @offset is the byte offset of the field or of the word that contains it. Each macro
+ * defines two functions.
  */
 
 /* Bits @high to @low of a word: hw_LAYOUT_get_FIELD(s), hw_LAYOUT_set_FIELD(s, value). */
@@ -114,7 +115,7 @@ static __always_inline void hw_##layout##_set_##field(struct hw_##layout *s, u64
 		     #layout "." #field);							\
 }
 
-/* A number of 64 bits, likewise. */
+/* A number of 64 bits: hw_LAYOUT_get_FIELD(s), hw_LAYOUT_set_FIELD(s, value). */
 #define HW_U64(layout, field, offset)								\
 static __always_inline u64 hw_##layout##_get_##field(const struct hw_##layout *s)		\
 {												\
@@ -175,7 +176,7 @@ hw_##layout##_set_##field(struct hw_##layout *s, unsigned int index, u64 value)	
 	hw_set_u64(&s->dw[(offset) / 4 + 2 * index], value);					\
 }
 
-/* A place of @type: its address is hw_LAYOUT_FIELD(s), for reading hw_LAYOUT_get_FIELD(s). */
+/* A nested @type: hw_LAYOUT_FIELD(s) returns its address, hw_LAYOUT_get_FIELD(s) a const one. */
 #define HW_PLACE(layout, field, offset, type)							\
 static __always_inline type *hw_##layout##_##field(struct hw_##layout *s)			\
 {												\
@@ -187,7 +188,7 @@ static __always_inline const type *hw_##layout##_get_##field(const struct hw_##l
 	return (const type *)((const u8 *)s->dw + (offset));					\
 }
 
-/* @count such places; both functions have an argument index. */
+/* An array of @count nested @type; both functions have a further argument, the index. */
 #define HW_PLACES(layout, field, offset, type, count)						\
 static __always_inline type *									\
 hw_##layout##_##field(struct hw_##layout *s, unsigned int index)				\

@@ -94,7 +94,7 @@ struct cxib_bus {
 	enum cxib_hw_state state;
 };
 
-/* What reads return when the device is absent. */
+/* Value of each register that is read while the device is absent. */
 #define CXIB_ALL_ONES		0xffffffffU
 
 static inline u32 cxib_bus_read(struct cxib_bus *bus, u32 offset)

@@ -474,8 +474,8 @@ static bool has_no_open_creation(struct cxib_command_queue *queue)
 
 /*
  * Firmware refuses to destroy a parent while it has a child, even a child that the driver does not
- * know. So a command that destroys a parent waits for open creations. It waits until the timeout of
- * the last creating command has passed once more after that command timed out.
+ * know. So a command that destroys a parent waits for open creations, but at most until the timeout
+ * of each creating command has passed twice.
  */
 static void await_creations(struct cxib_command_queue *queue, u16 opcode)
 {

@@ -321,9 +321,9 @@ void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry 
  * cxib_command_is_refusal() - whether firmware refused an optional command and still works
  * @err: what cxib_cmd_exec() returned for a command with @optional
  *
- * After a refusal, which is logged, the caller may continue. After other errors it may not: without
- * memory for the command the driver has learned nothing about the device, and after a timeout or a
- * malformed output the device is not reliable.
+ * After a refusal, which is logged, the caller may continue. After other errors it must not
+ * continue: if there was no memory for the command, the driver has learned nothing about the
+ * device; after a timeout or a malformed output, the device is unreliable.
  */
 static inline bool cxib_command_is_refusal(int err)
 {

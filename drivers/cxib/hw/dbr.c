@@ -45,7 +45,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dbr_alloc);
 /**
  * cxib_dbr_free() - undo cxib_dbr_alloc()
  * @hw: device
- * @record: record of a queue that the device does not access any more
+ * @record: record of a queue that the device no longer accesses
  */
 void cxib_dbr_free(struct cxib_hw *hw, struct cxib_dbr *record)
 {

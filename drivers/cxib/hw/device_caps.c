@@ -235,7 +235,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
 
 /**
  * cxib_device_caps_choose() - chooses the general capabilities to configure
- * @page: configured values; output: wanted ones, where they differ
+ * @page: configured values on entry, values to configure on return
  * @maximum: supported values
  * @log_host_page: log2 of the size of a host page in bytes
  *

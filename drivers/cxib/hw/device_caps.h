@@ -42,9 +42,9 @@ struct hw_cmd_hca_cap;
  * @enhanced_error_q_counters: Q counters include kinds of errors
  * @log_max_ra_req_qp: log2 of the outstanding reads and atomics of a QP as
  *	requester
- * @log_max_ra_res_qp: the same as responder
+ * @log_max_ra_res_qp: log2 of the outstanding reads and atomics of a QP as responder
  * @log_max_ra_req_dc: log2 of the outstanding reads and atomics of a DCI
- * @log_max_ra_res_dc: the same of a DCT
+ * @log_max_ra_res_dc: log2 of the outstanding reads and atomics of a DCT
  * @log_max_msg: log2 of the longest message in bytes
  * @max_wqe_sz_sq: longest send WQE, bytes
  * @max_wqe_sz_rq: longest receive WQE, bytes
@@ -57,7 +57,7 @@ struct hw_cmd_hca_cap;
  * @cqe_version: CQE format
  * @log_pg_sz: log2 of the smallest page of a buffer
  * @uar_4k: UAR pages are 4 KiB apart, independent of the host's page size
- * @log_uar_page_sz: log2 of the size of a UAR page in 4 KiB
+ * @log_uar_page_sz: log2 of the size of a UAR page in units of 4 KiB
  * @log_bf_reg_size: log2 of the bytes of a BlueFlame register
  * @bf: BlueFlame is supported
  * @compact_address_vector: UD WQEs to local destinations may omit the GRH
@@ -100,10 +100,10 @@ struct hw_cmd_hca_cap;
  * @cqe_compression_max_num: max CQEs in a compressed session
  * @mini_cqe_resp_stride_index: mini CQEs can hold a stride index
  * @relaxed_ordering_write: mkeys can allow relaxed ordering of PCI writes
- * @relaxed_ordering_read: mkeys can allow it for reads, whatever the function's
- *	PCI configuration
- * @relaxed_ordering_read_pci_enabled: mkeys can allow it for reads if the PCI
- *	configuration does
+ * @relaxed_ordering_read: mkeys can allow relaxed ordering of PCI reads, regardless of the PCI
+ *	configuration of the function
+ * @relaxed_ordering_read_pci_enabled: mkeys can allow relaxed ordering of PCI reads if the PCI
+ *	configuration of the function allows it
  * @relaxed_ordering_write_umr: UMR can modify relaxed ordering of writes
  * @relaxed_ordering_read_umr: UMR can modify relaxed ordering of reads
  * @pg: ODP
@@ -131,7 +131,7 @@ struct hw_cmd_hca_cap;
  * @log_tag_matching_list_sz: log2 of the tags of an XRQ
  * @atomic_operations: HW_ATOMIC_OPERATIONS_…
  * @atomic_size_qp: operand sizes, one bit for each power of two
- * @atomic_size_dc: the same for DCTs
+ * @atomic_size_dc: operand sizes of DCTs, one bit for each power of two
  * @atomic_host_endian: operands are in host byte order
  * @memic: MEMIC can be allocated; otherwise the fields below are 0
  * @memic_bar_start: offset of MEMIC in BAR 0

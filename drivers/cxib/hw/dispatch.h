@@ -54,7 +54,7 @@ struct cxib_client_ops {
 
 /**
  * struct cxib_hw_client - the client of a device that is up
- * @ops: its handlers, all of them
+ * @ops: handlers of the client; none is NULL
  * @context: first argument of the handlers
  */
 struct cxib_hw_client {

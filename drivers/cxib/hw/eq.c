@@ -146,7 +146,10 @@ static size_t ring_size(const struct cxib_eq *eq)
 	return sizeof(struct hw_eqe) << eq->log_size;
 }
 
-/* In the first pass, the device writes owner bit 0: no EQE is valid yet. */
+/*
+ * In the first pass over the ring the device writes owner bit 0, so bit 1 marks all EQEs as not
+ * valid yet.
+ */
 static int allocate_ring(struct cxib_eq *eq)
 {
 	size_t i;
@@ -161,7 +164,7 @@ static int allocate_ring(struct cxib_eq *eq)
 
 /**
  * cxib_eq_free() - frees the ring of an EQ
- * @eq: EQ whose ring the device does not access any more; may have no ring
+ * @eq: EQ whose ring the device no longer accesses; may have no ring
  *
  * Context: process context, may sleep.
  * Return: true if there was a ring.

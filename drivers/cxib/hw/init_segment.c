@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits until the firmware behind an init segment is initialized and checks that the driver
- * supports its command interface. All access goes through a reader, so KUnit suites run the same
- * code on memory.
+ * Waits until firmware is initialized, and checks that the driver supports its command interface.
+ * All access to the init segment uses a reader, so that KUnit suites can run the same code on
+ * memory.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@
 #define IDENTITY_WORDS		2
 #define STATE_WORD		(HW_INITIAL_SEG_OFFSET_INITIALIZING / sizeof(u32))
 
-/* What reads return when the device is absent. */
+/* Value of each word that is read while the device is absent. */
 #define ALL_ONES		cpu_to_be32(U32_MAX)
 
 __printf(2, 3)

@@ -11,8 +11,8 @@
 struct cxib_command_queue;
 
 /*
- * Alignments in commands and capabilities are log2 in units of 2^6 bytes, the alignment of each
- * allocation.
+ * An alignment n in a command or capability means 2^(n + 6) bytes. Each allocation is aligned to
+ * 2^6 bytes.
  */
 #define CXIB_MEMIC_LOG_UNIT	6U
 

@@ -125,8 +125,8 @@ static void resume_memory(struct hw_page_fault_resume_in *in, const struct cxib_
  * @fault: decoded event
  * @failed: the transfer fails
  *
- * Firmware rejects the command if the suspended transfer does not exist any
- * more, so its errors are not logged.
+ * Firmware rejects the command if the suspended transfer no longer exists, so errors are not
+ * logged.
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().

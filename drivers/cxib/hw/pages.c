@@ -22,7 +22,7 @@
 #include "hw/commands_device.h"
 #include "hw/pages.h"
 
-/* Firmware pages are 4 KiB, whatever the page size of the host. */
+/* Firmware pages have 4 KiB, independent of the page size of the host. */
 #define LOG_DEVICE_PAGE		12
 #define DEVICE_PAGE		BIT(LOG_DEVICE_PAGE)
 

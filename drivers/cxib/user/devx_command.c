@@ -70,7 +70,7 @@ u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
- * cxib_devx_is_tunnelled() - whether a command is to be executed for another function
+ * cxib_devx_is_tunnelled() - whether a command requests execution for another function
  * @in: input of the command, 8 bytes at least
  *
  * All commands have the field, not only those of general objects: the capability
@@ -100,9 +100,9 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_num_qpns);
 
 /**
  * cxib_devx_reserve_qpns() - counts QPNs that a user context reserves
- * @reserved: their number
- * @count: added
- * @limit: limit of their number
+ * @reserved: number of QPNs that the user context has reserved
+ * @count: number of QPNs to add
+ * @limit: limit of @reserved
  *
  * Return: 0; -ENOSPC when the limit would be exceeded.
  */

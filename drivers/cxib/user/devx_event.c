@@ -20,7 +20,7 @@
 /**
  * struct devx_subscription - one event type of one target, for one queue
  * @target_entry: in the list of the target, or of the device
- * @queue_entry: in the list of the queue
+ * @queue_entry: entry in the list of the queue
  * @pending_entry: in the list of subscriptions with unread events; empty: no event is unread
  * @queue: queue
  * @target: object; NULL: the device

@@ -39,7 +39,7 @@
  * @target: subscriptions to its events
  * @is_draining: the drain of a DCT has begun
  * @drained: completed by the event that reports the end of the drain
- * @num_qpns: number of QPNs that it reserves
+ * @num_qpns: number of QPNs that the object reserves
  */
 struct cxib_devx_object {
 	struct cxib_ucontext *context;

@@ -31,7 +31,7 @@
 
 /**
  * struct devx_output - the output of a command
- * @entry: in the list of the file
+ * @entry: entry in the list of the file
  * @length: bytes of @record, including its header
  * @record: what user space reads
  */

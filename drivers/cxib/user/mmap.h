@@ -30,7 +30,7 @@ enum cxib_mmap_kind {
 /**
  * struct cxib_mmap_entry - a range of BAR 0 that user space can map
  * @entry: mmap entry of the RDMA core
- * @kind: what it maps
+ * @kind: kind of the range
  * @address: offset in BAR 0, page-aligned
  * @length: bytes, a multiple of PAGE_SIZE
  * @free: called after the entry was removed and the last mapping is gone

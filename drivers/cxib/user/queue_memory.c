@@ -15,7 +15,7 @@
 
 /**
  * struct cxib_dbr_page - a pinned page with doorbell records
- * @node: in the context's record_pages
+ * @node: entry in the record_pages of @context
  * @context: user context; NULL: the page was removed from the list of the context
  * @umem: the page
  * @users: number of queues and leftovers with a record in the page; raised under the lock of the

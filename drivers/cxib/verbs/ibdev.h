@@ -30,7 +30,7 @@ struct sk_buff;
 /* Bits of the device clock in CQE timestamps and in the mapped core clock. */
 #define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
 
-/* Whether WQEs can be written into BlueFlame registers. */
+/* Result of the test whether WQEs can be written into BlueFlame registers. */
 enum cxib_write_combining {
 	CXIB_WC_UNKNOWN,
 	CXIB_WC_SUPPORTED,

@@ -78,7 +78,7 @@ static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND
 /**
  * struct leftover - an object that the device still has
  * @node: entry in the list of the RDMA device
- * @context: its user context, only compared; NULL: closed
+ * @context: its user context, which is only compared; NULL: closed
  * @group: the same for all leftovers of a closed context
  * @destroy: the commands that destroy it
  * @status: status of the last command

@@ -31,7 +31,7 @@ static int put_polling(struct sk_buff *message, struct cxib_cq *cq)
 	return READ_ONCE(cq->poll) ? polling->fill_res_cq(message, cq) : 0;
 }
 
-/* @err: of the attributes since nla_nest_start() */
+/* @err: error of the attributes put since nla_nest_start() */
 static int end_table(struct sk_buff *message, struct nlattr *table, int err)
 {
 	if (err)

@@ -46,7 +46,7 @@ enum { CQ_PAGE, SQ_PAGE, NUM_PAGES };
  * @bf_offset: offset of the next WQE in the UAR page; WQEs use the two buffers of the BlueFlame
  *	register alternately
  * @buffer: memory of its queues
- * @dbrs: their doorbell records
+ * @dbrs: doorbell records of the queues
  * @pd: PDN
  * @cqn: CQN
  * @qpn: QPN

@@ -33,7 +33,7 @@ struct cxib_claim {
 
 /**
  * cxib_claim_set() - set the claim, before cxib_claim_name() and the doorbell
- * @claim: of a CQ of ib_alloc_cq(), which only its poller arms: a second arming adds no claim
+ * @claim: claim of a CQ of ib_alloc_cq(), which only its poller arms: a second arming adds no claim
  *
  * The device ignores an arming with the arm_sn of its last event. The exchange is a full barrier
  * that pairs with the barrier in cxib_claim_count_event(): either the caller reads the arm_sn that
@@ -46,7 +46,7 @@ static inline void cxib_claim_set(struct cxib_claim *claim)
 
 /**
  * cxib_claim_add() - add a claim, before cxib_claim_name() and the doorbell
- * @claim: of a CQ whose ULP has its own comp_handler
+ * @claim: claim of a CQ whose ULP has its own comp_handler
  *
  * Several threads of such a ULP may arm an armed CQ again, and wait after each arming. The device
  * may raise an event for each arming, and each event is delivered.
@@ -61,7 +61,7 @@ static inline void cxib_claim_add(struct cxib_claim *claim)
 
 /**
  * cxib_claim_name() - returns the arm_sn of an arming
- * @claim: of the CQ, which is locked
+ * @claim: claim of the CQ, which is locked
  *
  * Return: the number; the device compares its last two bits.
  */
@@ -76,7 +76,7 @@ static inline u32 cxib_claim_name(struct cxib_claim *claim)
 
 /**
  * cxib_claim_count_event() - count an event, before its claim is taken
- * @claim: of the CQ
+ * @claim: claim of the CQ
  *
  * If a device repeats the event of an arming, only the first event advances the arm_sn. Four
  * advances would bring the two bits back to those of the last event, and the device ignores an
@@ -100,7 +100,7 @@ static inline void cxib_claim_count_event(struct cxib_claim *claim)
 
 /**
  * cxib_claim_take() - take all claims, for an event that is delivered once for all armings
- * @claim: of the CQ
+ * @claim: claim of the CQ
  *
  * A full barrier: the caller sees all writes that precede cxib_claim_set().
  *
@@ -113,7 +113,7 @@ static inline bool cxib_claim_take(struct cxib_claim *claim)
 
 /**
  * cxib_claim_take_one() - take one of the claims
- * @claim: of a CQ whose ULP has its own comp_handler
+ * @claim: claim of a CQ whose ULP has its own comp_handler
  *
  * A full barrier on success: the caller sees all writes that precede cxib_claim_add().
  *

@@ -398,8 +398,8 @@ static bool cq_is_ready(const struct cxib_cq *cq)
 }
 
 /*
- * Returns true if the event is to be delivered. A faulty device may raise an event before the RDMA
- * core has set comp_handler, but then there is no claim.
+ * Returns true if the caller must deliver the event. A faulty device may raise an event before the
+ * RDMA core has set comp_handler, but then there is no claim.
  */
 static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {

@@ -39,7 +39,7 @@ struct cxib_qp;
  * @lock: serializes pollers; protects the members below, and the consumer indices of the QPs
  *	attached to the CQ. Taken in any context.
  * @last_qpn: QPN of the last CQE; %CXIB_NO_QPN if the QP may have been freed
- * @last_qp: that QP
+ * @last_qp: QP with @last_qpn
  * @is_stopped: cxib_pre_destroy_cq() has destroyed the CQ in the device, so it is no longer armed
  * @resizing: the old ring may contain the RESIZE_CQ CQE
  * @arm_command: enum hw_cq_arm_command of the last arming

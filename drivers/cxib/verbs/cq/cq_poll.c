@@ -526,7 +526,7 @@ void cxib_cq_note_signature_errors(struct cxib_cq *cq, struct cxib_qp *qp)
 {
 	u32 at;
 
-	/* Without a resize, all CQEs of the QP are in one ring. */
+	/* resize_lock excludes a resize, so all CQEs of the QP are in one ring. */
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	for (at = cq->cons_index; at - cq->cons_index < BIT(cq->log_size); at++) {
@@ -672,8 +672,8 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	/*
-	 * Read before the ring, so that CQEs that the device wrote before DMA was off are reported
-	 * first.
+	 * dma_off is read before the ring, so that CQEs that the device wrote before DMA was off
+	 * are reported first.
 	 */
 	dma_off = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
 	consumer = cq->cons_index;
@@ -976,7 +976,7 @@ void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 {
 	const struct cq_filter cq_filter = { .qp = qp };
 
-	/* Without a resize, all CQEs of the QP are in one ring. */
+	/* resize_lock excludes a resize, so all CQEs of the QP are in one ring. */
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &cq_filter);

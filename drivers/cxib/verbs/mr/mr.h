@@ -7,7 +7,7 @@
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
-/* Maximum entries of a fast registration MR: 64 KiB of the largest ones. */
+/* Maximum number of entries of a fast registration MR: 64 KiB if they are KLMs. */
 #define CXIB_FAST_REG_MAX	4096
 
 /* Access bits of an MTT, in the low bits of the page address. */

@@ -494,7 +494,9 @@ int cxib_umr_revoke(struct cxib_ibdev *ibdev, u32 key)
  * @ibdev: RDMA device after cxib_umr_prepare()
  * @key: the mkey
  *
- * Context: as cxib_umr_execute(). Asks the device, without the UMR QP.
+ * The function queries the mkey by a command, because the UMR QP may be unusable.
+ *
+ * Context: as cxib_umr_execute().
  * Return: true if the mkey is in the state after cxib_umr_revoke(); false also if its state is
  * unknown.
  */

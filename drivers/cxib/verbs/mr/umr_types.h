@@ -31,7 +31,7 @@ enum cxib_umr_state {
  * @state: written with @lock, read without it
  * @has_timed_out: a WQE has timed out since @qp was created; @recovery reads it, too
  * @list: XLT entries that the device reads; NULL until @qp is created for the first time
- * @list_dma: its DMA address
+ * @list_dma: DMA address of @list
  * @cqe: done callback of the UMR WQE
  * @done: completed with the UMR WQE
  * @status: status of the UMR WQE; written before @done

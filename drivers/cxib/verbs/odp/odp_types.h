@@ -19,7 +19,7 @@ struct workqueue_struct;
  * @node: entry in the list of the device
  * @uid: the user
  * @contexts: number of user contexts that refer to this
- * @fault_lock: protects what follows
+ * @fault_lock: protects the members below
  * @running: number of page faults that are being handled or are queued for a worker
  * @waiting: page faults beyond that
  * @waiting_count: length of @waiting

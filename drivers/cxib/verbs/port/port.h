@@ -22,7 +22,7 @@ struct cxib_ibdev;
  * @grh_required: all packets need a GRH
  * @link_refused: the last query of the link was refused
  * @mtu_refused: the last query of the MTU was refused
- * @lock: protects what follows
+ * @lock: protects the members below
  * @gids: copy of the GID table
  * @pkeys: copy of the P_Key table
  * @gids_valid: @gids is up to date

@@ -100,7 +100,7 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 	}
 }
 
-/* @fence: that of the WQE without IB_SEND_FENCE */
+/* @fence: fence mode that the WQE would have without IB_SEND_FENCE */
 static noinline enum hw_fence_mode fence_for_reads(const struct cxib_sq *sq,
 						   enum hw_fence_mode fence)
 {

@@ -305,7 +305,7 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	if (qp->packet_based_credit)
 		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
-	/* As in mlx5_ib; the field has no other meaning for the device. */
+	/* Set as in mlx5_ib; for the device the field has no other meaning. */
 	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
 	    to_ibdev(qp->ib.device)->hw->caps.go_back_n)
 		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);

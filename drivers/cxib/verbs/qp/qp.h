@@ -160,9 +160,9 @@ struct cxib_rq {
  *
  * The lock of the SQ protects the members below.
  *
- * @notify: IB_EVENT_SQ_DRAINED is to be raised
+ * @notify: IB_EVENT_SQ_DRAINED must be raised at the end of the drain
  * @last: index of the first WQEBB of the last announced WQE
- * @end: index of the WQEBB behind it
+ * @end: index of the WQEBB after the last announced WQE
  */
 struct cxib_drain {
 	struct delayed_work work;
@@ -189,15 +189,15 @@ struct cxib_drain {
  * @sq: send queue
  * @rq: receive queue
  * @reference: held while an asynchronous event is delivered
- * @send_node: in send_qps of the send CQ
- * @recv_node: in recv_qps of the receive CQ
+ * @send_node: entry in send_qps of the send CQ
+ * @recv_node: entry in recv_qps of the receive CQ
  * @cap: capabilities as returned to the RDMA core
  * @gsi: per-P_Key send QPs of a GSI QP; NULL for others
  * @wc_qp: QP of its send completions: its own, or the GSI QP
  * @dct: state of a DCT; NULL for others
  * @mad_flush_index: when DMA is off, the driver flushes MADs up to this WQEBB; protected by the
  *	lock of the send CQ
- * @mutex: serializes modify_qp; protects what follows
+ * @mutex: serializes modify_qp; protects the members below
  * @state: enum ib_qp_state; written with the mutex and the lock of the SQ held, read without a lock
  * @access: IB_ACCESS_REMOTE_… of the remote peer
  * @drain: NULL until the SQ is drained for the first time

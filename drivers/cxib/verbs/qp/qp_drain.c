@@ -281,7 +281,7 @@ u8 cxib_sq_clear_stop(struct cxib_qp *qp)
 /**
  * cxib_sq_restore_stop() - undo cxib_sq_clear_stop()
  * @qp: QP
- * @stop: its result
+ * @stop: result of cxib_sq_clear_stop()
  */
 void cxib_sq_restore_stop(struct cxib_qp *qp, u8 stop)
 {

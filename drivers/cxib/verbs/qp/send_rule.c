@@ -40,7 +40,7 @@ static bool send_rule_has_integrity(const struct cxib_qp *qp, const struct ib_se
 	return false;
 }
 
-/* WRs that change an mkey do not count, because their WQEs have another fence. */
+/* A WR that changes an mkey does not count as fenced, because its WQE has another fence. */
 static bool send_rule_is_fenced(const struct ib_send_wr *wr)
 {
 	return wr->send_flags & IB_SEND_FENCE && wr->opcode != IB_WR_LOCAL_INV &&

@@ -19,7 +19,7 @@ struct cxib_xrc_opener {
 
 /**
  * struct cxib_xrc_handles - numbers of handles of an XRC_TGT QP
- * @num_registrations: those of registrations
+ * @num_registrations: number of handles of registrations
  * @num_openers: number of the other handles, of processes that have created or opened the QP
  */
 struct cxib_xrc_handles {

@@ -13,14 +13,14 @@ struct cxib_ibdev;
 
 /**
  * struct cxib_xrc - objects that fill mandatory fields of XRC QP contexts
- * @lock: protects what follows
+ * @lock: protects the members below
  * @ready: the objects exist; the driver creates them for the first XRC QP
  * @pd: PDN of XRC_TGT QPs
  * @xrcd: XRCDN of XRC_INI QPs
  * @cqn: CQN of the placeholder CQ, which receives no CQEs
  * @srqn: SRQN of the placeholder SRQ in @xrcd, which receives no packets
  * @buffer: memory of both queues
- * @dbrs: their doorbell records
+ * @dbrs: doorbell records of the queues
  */
 struct cxib_xrc {
 	struct mutex lock; /* creation of the objects below */

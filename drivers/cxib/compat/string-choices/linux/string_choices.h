@@ -1,3 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* In the include path of kernels without this header: they have the functions elsewhere. */
+/*
+ * Takes the place of this header on kernels without it, which have its functions in another header.
+ */
 #include <linux/string_helpers.h>
