@@ -169,7 +169,7 @@ class KeptKeys(unittest.TestCase):
         self.assertEqual(len(leftovers()), 1)
 
     def test_changed_memory_of_replaced_key_kept(self) -> None:
-        """The new MR gets other memory. The old key leads to the memory of both."""
+        """The new MR gets other memory. The old key still leads to the memory that both MRs had before."""
         refuse_destroys()
         self.make_fail(f"field=opcode:{FAILED}")
         replaced = self.key_after(raw_verbs.REREG_ACCESS, access=7)

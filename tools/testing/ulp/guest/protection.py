@@ -27,7 +27,7 @@ def is_armed() -> bool:
 
 @contextlib.contextmanager
 def corruption(place: tuple[str, int]) -> Iterator[None]:
-    """Corrupts a byte of the next transfer of one side, so that its protection information does not match."""
+    """Corrupts one byte of a side's next transfer, which then does not match its protection information."""
     function, argument = place
     rdma.run("insmod", MODULE, f"symbol={function}", f"argument={argument}", "armed=1")
     try:
