@@ -29,6 +29,7 @@
  * @fake: the QP and its device
  * @pd: PD of both
  * @mr: MR with mkey %KEY
+ * @attrs: its sig_attrs
  * @in_device: enum hw_qp_state that QUERY_QP reports
  * @counter: hw_sq_wqebb_counter that it reports
  * @refused: opcode of the command that fails; 0: none
@@ -43,6 +44,7 @@ struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
 	struct cxib_sig_mr mr;
+	struct ib_sig_attrs attrs;
 	u32 in_device;
 	u16 counter;
 	u16 refused;
@@ -135,6 +137,7 @@ static void init_mr(struct kunit *test, struct fixture *fixture)
 	mr->mr.ib.pd = &fixture->pd.ib;
 	mr->mr.ib.type = IB_MR_TYPE_INTEGRITY;
 	mr->mr.ib.lkey = KEY;
+	mr->mr.ib.sig_attrs = &fixture->attrs;
 	INIT_LIST_HEAD(&mr->failed_node);
 	spin_lock_init(&mr->lock);
 	xa_init_flags(&fixture->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
@@ -939,6 +942,130 @@ static void send_of_integrity_mr_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_qp_check_send_wrs(qp, &wr));
 }
 
+/* WRs of a list that is posted as a whole or not at all. */
+enum list_wr {
+	LIST_END,
+	LIST_INV,
+	LIST_REG,
+	LIST_TRANSFER,
+	LIST_RESPONSE,
+	LIST_RESPONSE_TOO_LONG,
+	LIST_UNSUPPORTED,
+};
+
+#define LIST_MAX	5
+#define LIST_SGES	(LIST_MAX + 8) /* the last WR may have too many */
+
+static void fill_list_wr(struct fixture *fixture, enum list_wr kind, struct ib_reg_wr *reg,
+			 struct ib_sge *sge)
+{
+	struct ib_send_wr *wr = &reg->wr;
+
+	*sge = (struct ib_sge){ 0x1000, 8, kind == LIST_TRANSFER ? KEY : FAKE_SEND_LKEY };
+	*reg = (struct ib_reg_wr){ .mr = &fixture->mr.mr.ib, .key = KEY };
+	wr->opcode = kind == LIST_INV ? IB_WR_LOCAL_INV :
+		     kind == LIST_REG ? IB_WR_REG_MR_INTEGRITY :
+		     kind == LIST_UNSUPPORTED ? IB_WR_ATOMIC_CMP_AND_SWP : IB_WR_SEND;
+	if (kind == LIST_INV || kind == LIST_REG)
+		return;
+	wr->sg_list = sge;
+	wr->num_sge = kind == LIST_RESPONSE_TOO_LONG ? fixture->fake->qp.sq.max_sge + 1 : 1;
+	wr->send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE;
+	if (kind != LIST_TRANSFER)
+		return;
+	/* The remote address is where the MR of a registration is: it does not matter. */
+	wr->opcode = IB_WR_RDMA_WRITE;
+	wr->send_flags = 0;
+}
+
+/* Posts a list, and returns what cxib_post_send() does; a refused list leaves nothing behind. */
+static int post_list(struct kunit *test, const enum list_wr *kinds)
+{
+	struct fixture *fixture = test->priv;
+	const struct cxib_sig_mr *mr = &fixture->mr;
+	const bool was_unchecked = mr->is_unchecked, had_failed = mr->has_failed;
+	const u32 prod_index = fixture->fake->qp.sq.prod_index;
+	struct ib_sge sges[LIST_SGES] = {};
+	struct ib_reg_wr wrs[LIST_MAX];
+	const struct ib_send_wr *bad = NULL;
+	u32 i;
+	int err;
+
+	for (i = 0; kinds[i]; i++) {
+		fill_list_wr(fixture, kinds[i], &wrs[i], &sges[i]);
+		if (i)
+			wrs[i - 1].wr.next = &wrs[i].wr;
+	}
+	err = cxib_post_send(&fixture->fake->qp.ib, &wrs[0].wr, &bad);
+	if (!err)
+		return 0;
+	KUNIT_EXPECT_PTR_EQ(test, &wrs[0].wr, bad);
+	KUNIT_EXPECT_EQ(test, prod_index, fixture->fake->qp.sq.prod_index);
+	KUNIT_EXPECT_EQ(test, was_unchecked, mr->is_unchecked);
+	KUNIT_EXPECT_EQ(test, had_failed, mr->has_failed);
+	return err;
+}
+
+static const enum list_wr good_list[] = {
+	LIST_INV, LIST_REG, LIST_TRANSFER, LIST_RESPONSE, LIST_END,
+};
+
+/* A transfer whose response is refused, too, must not be posted. */
+static void post_refused_list(struct kunit *test, enum cxib_signature_policy policy)
+{
+	static const struct {
+		enum list_wr kinds[LIST_MAX + 1];
+		int err;
+	} lists[] = {
+		{ { LIST_REG, LIST_TRANSFER, LIST_RESPONSE_TOO_LONG }, -EINVAL },
+		{ { LIST_REG, LIST_TRANSFER, LIST_RESPONSE, LIST_UNSUPPORTED }, -EOPNOTSUPP },
+		{ { LIST_INV, LIST_REG, LIST_REG, LIST_TRANSFER, LIST_RESPONSE }, -EINVAL },
+	};
+	static const enum list_wr failed_list[] = {
+		LIST_RESPONSE, LIST_TRANSFER, LIST_RESPONSE, LIST_END,
+	};
+	struct fixture *fixture = test->priv;
+	u32 i;
+
+	enable(test, policy);
+	for (i = 0; i < 2 * ARRAY_SIZE(lists); i++) {
+		fixture->mr.has_failed = i % 2;
+		KUNIT_EXPECT_EQ_MSG(test, lists[i / 2].err, post_list(test, lists[i / 2].kinds),
+				    "list %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, post_list(test, failed_list));
+	KUNIT_EXPECT_EQ(test, 0, post_list(test, good_list));
+	KUNIT_EXPECT_TRUE(test, fixture->mr.is_unchecked);
+	KUNIT_EXPECT_FALSE(test, fixture->mr.has_failed);
+	/* The ULP has not checked the MR. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, post_list(test, good_list));
+	fixture->mr.is_unreliable = true;
+	fixture->mr.is_unchecked = false;
+	KUNIT_EXPECT_EQ(test, -EIO, post_list(test, good_list));
+}
+
+static void post_list_without_space_posts_nothing(struct kunit *test)
+{
+	static const enum list_wr list[] = { LIST_TRANSFER, LIST_RESPONSE, LIST_END };
+	u32 i;
+
+	enable(test, CXIB_SIGNATURE_AUTOMATIC);
+	for (i = 0; i < RING - 1; i++)
+		post_response(test, OTHER_RESPONSE);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post_list(test, list));
+	KUNIT_EXPECT_EQ(test, 0, post_list(test, &list[1]));
+}
+
+static void post_refused_list_posts_nothing(struct kunit *test)
+{
+	post_refused_list(test, CXIB_SIGNATURE_AUTOMATIC);
+}
+
+static void manual_post_refused_list_posts_nothing(struct kunit *test)
+{
+	post_refused_list(test, CXIB_SIGNATURE_MANUAL);
+}
+
 static void post_transfer_of_failed_mr(struct kunit *test, enum cxib_signature_policy policy)
 {
 	struct fixture *fixture = test->priv;
@@ -1137,6 +1264,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(send_wrs_without_protection_are_refused),
 	KUNIT_CASE(post_unprotected_response_posts_nothing),
 	KUNIT_CASE(send_of_integrity_mr_is_refused),
+	KUNIT_CASE(post_refused_list_posts_nothing),
+	KUNIT_CASE(manual_post_refused_list_posts_nothing),
+	KUNIT_CASE(post_list_without_space_posts_nothing),
 	KUNIT_CASE(post_transfer_of_failed_mr_is_refused),
 	KUNIT_CASE(manual_post_transfer_of_failed_mr_is_refused),
 	KUNIT_CASE(stop_cancels_later_transfers_of_mr),

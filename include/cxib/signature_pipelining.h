@@ -18,12 +18,14 @@
  *   IB_SEND_FENCE. No other signaled WR is between the two. Other WRs have no integrity MR.
  * - A transfer may be signaled instead. Then the ULP checks the MR when the transfer completes, and
  *   posts the response afterwards: no WR with IB_SEND_FENCE follows in the same ib_post_send().
+ * - With either policy, ib_post_send() posts all WRs of a list or none. If it refuses any of them,
+ *   for whatever reason, bad_wr is the first WR of the list.
  * - With %CXIB_SIGNATURE_AUTOMATIC, ib_post_send() refuses a list that breaks these rules with
- *   -EINVAL, and posts none of its WRs.
+ *   -EINVAL.
  * - The device reports one signature error of a registration. Later transfers of the MR that are
  *   posted already are cancelled, too: their responses, and those of them that are signaled. With
  *   either policy, ib_post_send() refuses a WR with an MR that has failed since its registration
- *   with -EINVAL; the WRs before it are posted.
+ *   with -EINVAL.
  * - Each signature error takes an entry of the send CQ: the CQ needs an entry for each signaled WR
  *   and one for each MR that is registered at a time. If the CQ overruns, or errors cannot be
  *   explained, errors of MRs that are in use may be lost: ib_check_mr_status() and the registration

@@ -6,6 +6,8 @@
 #include "hw/work_queue.h"
 #include "verbs/qp/qp.h"
 
+struct hw_bsf;
+
 /* DS of UMR WQEs. */
 #define CXIB_REG_MR_DS	9
 #define CXIB_LOCAL_INV_DS	8
@@ -49,6 +51,8 @@ u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
 
 /* WRs that need several WQEs. */
+int cxib_begin_sig_reg(const struct cxib_qp *qp, const struct ib_reg_wr *wr, struct hw_bsf *bsf);
+void cxib_undo_sig_reg(const struct ib_reg_wr *wr);
 int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr);
 
 /* Draining uses this with the SQ locked. */

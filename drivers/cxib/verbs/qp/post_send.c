@@ -546,21 +546,105 @@ static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-static int build_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr)
+/*
+ * Maximum number of WQEBBs that cxib_build_send_wqe() takes for a WR, or an error as it returns;
+ * integrity MRs are not checked.
+ */
+static int count_wqebbs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	return cxib_qp_transfers_failed_mr(qp, wr) ? -EINVAL : cxib_build_send_wqe(qp, wr);
+	u32 ds = wr->num_sge;
+
+	if (!qp->has_sq)
+		return -EINVAL;
+	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
+		return CXIB_SIG_REG_WQEBBS;
+	if (wr->opcode >= ARRAY_SIZE(operations) || !(qp->sq.opcode_mask & BIT_ULL(wr->opcode)))
+		return -EOPNOTSUPP;
+	if (ds > qp->sq.max_sge)
+		return -EINVAL;
+	if (wr->send_flags & IB_SEND_INLINE) {
+		ds = inline_ds(qp, wr);
+		if (!ds)
+			return -EINVAL;
+	}
+	ds += qp->sq.av_ds + operations[wr->opcode].ds;
+	return DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB);
 }
 
-/* Posts nothing if the list contains a transfer whose response the driver could not cancel. */
+/* @space: WQEBBs that are free */
+static int prepare_wr(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 *space)
+{
+	int blocks = count_wqebbs(qp, wr);
+	struct hw_bsf bsf;
+
+	if (blocks < 0)
+		return blocks;
+	if (blocks > *space)
+		return -ENOMEM;
+	if (cxib_qp_transfers_failed_mr(qp, wr))
+		return -EINVAL;
+	*space -= blocks;
+	return wr->opcode == IB_WR_REG_MR_INTEGRITY ? cxib_begin_sig_reg(qp, reg_wr(wr), &bsf) : 0;
+}
+
+static void undo_prepare(const struct ib_send_wr *wr, const struct ib_send_wr *end)
+{
+	for (; wr != end; wr = wr->next)
+		if (wr->opcode == IB_WR_REG_MR_INTEGRITY)
+			cxib_undo_sig_reg(reg_wr(wr));
+}
+
+/* Checks all that may prevent a list of WRs from being posted, and notes the registrations. */
+static int prepare_all(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	const struct cxib_sq *sq = &qp->sq;
+	/* Pairs with retire_send(): poll_cq has read the entries before cons_index moved. */
+	u32 space = smp_load_acquire(&sq->cons_index) + sq->mask + 1 - sq->prod_index;
+	const struct ib_send_wr *at;
+	int err;
+
+	for (at = wr; at; at = at->next) {
+		err = prepare_wr(qp, at, &space);
+		if (err) {
+			undo_prepare(wr, at);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Posts all WRs or none: a ULP that got the response of a posted transfer refused, and posted it
+ * later, would send it after the signature error of the transfer was handled.
+ */
+static int build_all(struct cxib_qp *qp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad)
+{
+	int err = prepare_all(qp, wr);
+
+	for (; wr && !err; wr = wr->next) {
+		*bad = wr;
+		err = cxib_build_send_wqe(qp, wr);
+	}
+	return err;
+}
+
 static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
 	int err = cxib_qp_is_manual(qp) ? 0 : cxib_qp_check_send_wrs(qp, wr);
 
-	if (!err && READ_ONCE(qp->state) >= IB_QPS_RTS)
-		return post(qp, wr, bad, build_pipelined);
 	*bad = wr;
-	return err ?: -EINVAL;
+	if (err || READ_ONCE(qp->state) < IB_QPS_RTS)
+		return err ?: -EINVAL;
+	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
+		err = build_all(qp, wr, bad);
+		if (!(qp->sq.state & CXIB_SQ_HELD))
+			cxib_sq_ring_db(qp);
+	}
+	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))
+		cxib_flush_later(to_ibdev(qp->ib.device));
+	return err;
 }
 
 static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,

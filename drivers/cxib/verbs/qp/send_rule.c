@@ -96,7 +96,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_check_send_wrs);
  * cxib_qp_transfers_failed_mr() - whether a WR has an integrity MR with a signature error
  * @qp: QP with signature pipelining; sq.lock is held, so that cxib_sq_cancel_response() finds the
  *	WR if the error is recorded later
- * @wr: send WR; all earlier WRs are posted
+ * @wr: send WR
  *
  * Context: any.
  */

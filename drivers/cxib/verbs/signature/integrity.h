@@ -46,6 +46,7 @@ struct cxib_sig_range {
  *	signature error may still be in a CQ
  * @has_failed: an error was reported after the last registration: the device checks no other
  *	transfer of the MR
+ * @had_failed: @has_failed before the last registration
  * @is_unreliable: an error may have been lost, or was reported twice: @sigerr_count may be
  *	wrong, so that the device would report no error after a registration
  * @cqn: number of the send CQ of the QP of the last registration
@@ -67,6 +68,7 @@ struct cxib_sig_mr {
 	u8 sigerr_count;
 	bool is_unchecked;
 	bool has_failed;
+	bool had_failed;
 	bool is_unreliable;
 	u32 cqn;
 	u32 qpn;

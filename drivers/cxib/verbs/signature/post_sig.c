@@ -227,29 +227,69 @@ static bool has_space(const struct cxib_sq *sq)
 	return end - smp_load_acquire(&sq->cons_index) <= sq->mask + 1;
 }
 
-static int check_wr(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
+static int check_wr(const struct ib_reg_wr *wr)
 {
 	const int mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 
-	if (wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~mask)
-		return -EINVAL;
-	return has_space(&qp->sq) ? 0 : -ENOMEM;
+	return wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~mask ?
+	       -EINVAL : 0;
 }
 
-static void note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
+static int note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
 {
-	lockdep_assert_held(&mr->lock);
-
+	guard(spinlock)(&mr->lock);
+	if (mr->is_unreliable)
+		return -EIO;
+	/* With a pending error the expected number is wrong: new errors would be lost. */
+	if (mr->is_unchecked)
+		return -EINVAL;
 	mr->is_unchecked = true;
+	mr->had_failed = mr->has_failed;
 	mr->has_failed = false;
 	mr->cqn = cxib_send_cq(qp)->cqn;
 	mr->qpn = qp->qpn;
+	return 0;
+}
+
+/**
+ * cxib_begin_sig_reg() - check IB_WR_REG_MR_INTEGRITY, and note that the MR is registered
+ * @qp: QP; sq.lock is held
+ * @wr: the WR
+ * @bsf: filled
+ *
+ * Return: as cxib_build_sig_reg_wqes(); without -ENOMEM.
+ */
+int cxib_begin_sig_reg(const struct cxib_qp *qp, const struct ib_reg_wr *wr, struct hw_bsf *bsf)
+{
+	int err;
+
+	lockdep_assert_held(&qp->sq.lock);
+
+	err = check_wr(wr);
+	if (!err)
+		err = cxib_fill_bsf(bsf, to_sig_mr(wr->mr));
+	return err ?: note_registration(qp, to_sig_mr(wr->mr));
+}
+
+/**
+ * cxib_undo_sig_reg() - undo cxib_begin_sig_reg(): the WR is not posted
+ * @wr: the WR
+ */
+void cxib_undo_sig_reg(const struct ib_reg_wr *wr)
+{
+	struct cxib_sig_mr *mr = to_sig_mr(wr->mr);
+
+	guard(spinlock)(&mr->lock);
+	/* A signature error meanwhile was reported twice, because the ULP had checked the MR. */
+	mr->is_unreliable |= mr->has_failed;
+	mr->has_failed |= mr->had_failed;
+	mr->is_unchecked = false;
 }
 
 /**
  * cxib_build_sig_reg_wqes() - build the WQEs of IB_WR_REG_MR_INTEGRITY
  * @qp: QP with IB_QP_CREATE_INTEGRITY_EN; sq.lock is held
- * @wr: the WR
+ * @wr: the WR; with signature pipelining cxib_begin_sig_reg() was called for it
  *
  * Return: 0;
  *	-EINVAL for an MR of another type, for access other than local write, remote
@@ -266,21 +306,12 @@ int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	err = check_wr(qp, wr);
-	if (!err)
-		err = cxib_fill_bsf(&bsf, mr);
+	if (!has_space(&qp->sq))
+		return -ENOMEM;
+	err = qp->sq.is_pipelined ? cxib_fill_bsf(&bsf, mr) : cxib_begin_sig_reg(qp, wr, &bsf);
 	if (err)
 		return err;
-	spin_lock(&mr->lock);
-	/* With a pending error the expected number is wrong: new errors would be lost. */
-	if (mr->is_unreliable)
-		err = -EIO;
-	else if (mr->is_unchecked)
-		err = -EINVAL;
-	else
+	scoped_guard(spinlock, &mr->lock)
 		write_wqes(qp, mr, wr, &bsf);
-	if (!err)
-		note_registration(qp, mr);
-	spin_unlock(&mr->lock);
-	return err;
+	return 0;
 }

@@ -4,6 +4,7 @@
  * errors that the device or the peer make during a stop, and several WRs with one wr_cqe.
  */
 #include <linux/delay.h>
+#include <linux/slab.h>
 
 #include "pipelined_target.h"
 #include "protection.h"
@@ -261,6 +262,71 @@ static int run_refused(struct kverbs_report *report, const struct kverbs_setting
 	const struct kverbs_target_spec spec = { .depth = 1, .num_mrs = 1, .bad_chance = 50, .seed = 18 };
 
 	return kverbs_target_run(report, &spec, refuse_unprotected);
+}
+
+static int expect_long_response_refused(struct kverbs_target *target, struct read_wrs *wrs)
+{
+	const struct kverbs_end *end = target_end(target);
+	const u32 num_sge = end->cap.max_send_sge + 1;
+	struct ib_sge *sges = kcalloc(num_sge, sizeof(*sges), GFP_KERNEL);
+	u32 i;
+	int err;
+
+	if (!sges)
+		return -ENOMEM;
+	for (i = 0; i < num_sge; i++)
+		sges[i] = wrs->response.sge;
+	wrs->response.send.sg_list = sges;
+	wrs->response.send.num_sge = num_sge;
+	err = expect_refused(target, "response with too many SGEs", wrs);
+	wrs->response.send.sg_list = &wrs->response.sge;
+	wrs->response.send.num_sge = 1;
+	kfree(sges);
+	return err;
+}
+
+/*
+ * Whatever is refused of a list, none of it is posted: a ULP that posts the response later would send
+ * it after the error of its transfer.
+ */
+static int refuse_as_a_whole(struct kverbs_target *target)
+{
+	struct read_wrs wrs;
+	struct ib_wc wc;
+	int err = post_read(target, false);
+
+	if (!err)
+		err = kverbs_await(target->pair, target_end(target)->send_cq, &wc);
+	if (!err)
+		err = kverbs_await(target->pair, client_end(target)->recv_cq, &wc);
+	if (!err)
+		err = make_read(target, &wrs);
+	if (!err)
+		err = expect_refused(target, "registration of an MR that was not checked", &wrs);
+	if (!err)
+		err = expect(target, "errors", kverbs_target_find_bad(target, only_command(target)), 0);
+	if (!err)
+		err = expect_long_response_refused(target, &wrs);
+	if (!err)
+		err = kverbs_await_nothing(target->pair);
+	fill_wire(target, true);
+	if (!err)
+		err = kverbs_post_slot(target->pair, client_end(target), target->started++ % KVERBS_SLOTS,
+				       SZ_64);
+	if (!err)
+		err = kverbs_post_single(target->pair, target_end(target), first_of(target, &wrs));
+	if (!err)
+		err = kverbs_await(target->pair, target_end(target)->send_cq, &wc);
+	if (!err)
+		err = expect(target, "response is cancelled", cxib_wc_is_cancelled(&wc), true);
+	return err ?: expect_no_response(target);
+}
+
+static int run_whole(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	const struct kverbs_target_spec spec = { .depth = 1, .num_mrs = 1, .seed = settings->seed };
+
+	return kverbs_target_run(report, &spec, refuse_as_a_whole);
 }
 
 /* A second READ of the registration, with a response of its own, behind the first. */
@@ -667,6 +733,7 @@ static int run_drained(struct kverbs_report *report, const struct kverbs_setting
 const struct kverbs_case kverbs_pipelining_error_cases[] = {
 	{ "pipelining_read_and_response", run_read },
 	{ "pipelining_unprotected_refused", run_refused },
+	{ "pipelining_refused_as_a_whole", run_whole },
 	{ "pipelining_error_without_report", run_without_report },
 	{ "pipelining_cancel_after_error", run_cancel_after_error },
 	{ "pipelining_transfer_twice", run_twice },
