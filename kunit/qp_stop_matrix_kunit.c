@@ -35,6 +35,9 @@
  * @in_device: enum hw_qp_state
  * @queries: number of QUERY_QP commands until the device has stopped
  * @stops_at: opcode of the command before which the device stops if the QP is in RTS; 0: none
+ * @is_busy: the ULP posts another transfer of bad data before each RTS2RTS_QP, and the device stops
+ *	then, unless no WQE is announced
+ * @executed: number of WQEBBs that a busy device has executed
  * @refuses_error: 2ERR_QP fails
  * @is_noted: the CQE of the error was written since the last reset of the QP
  * @good_sent: the device was resumed with the response as it was posted
@@ -46,6 +49,8 @@ struct matrix {
 	u32 in_device;
 	u32 queries;
 	u16 stops_at;
+	bool is_busy;
+	u32 executed;
 	bool refuses_error;
 	bool is_noted;
 	bool good_sent;
@@ -72,8 +77,9 @@ static void matrix_stop_in_device(struct matrix *matrix)
 
 static bool matrix_is_response_posted(const struct matrix *matrix)
 {
-	return hw_wqe_ctrl_seg_get_opcode(fake_block(matrix->fake, MATRIX_RESUME)) ==
-	       HW_WQE_OPCODE_SEND;
+	const void *response = fake_block(matrix->fake, matrix->executed + MATRIX_RESUME);
+
+	return hw_wqe_ctrl_seg_get_opcode(response) == HW_WQE_OPCODE_SEND;
 }
 
 static void matrix_query(struct matrix *matrix, void *out)
@@ -83,7 +89,7 @@ static void matrix_query(struct matrix *matrix, void *out)
 	if (matrix->in_device == HW_QP_STATE_SQ_DRAINING && !matrix->queries--)
 		matrix_stop_in_device(matrix);
 	hw_qpc_set_state(context, matrix->in_device);
-	hw_qpc_set_hw_sq_wqebb_counter(context, MATRIX_RESUME);
+	hw_qpc_set_hw_sq_wqebb_counter(context, (matrix->executed + MATRIX_RESUME) & U16_MAX);
 }
 
 static u8 matrix_change_state(struct matrix *matrix, u32 from, u32 to)
@@ -92,6 +98,56 @@ static u8 matrix_change_state(struct matrix *matrix, u32 from, u32 to)
 		return HW_COMMAND_STATUS_BAD_QP_STATE;
 	matrix->in_device = to;
 	return HW_COMMAND_STATUS_OK;
+}
+
+static int matrix_post(struct matrix *matrix)
+{
+	struct ib_sge sges[] = { { 0x1000, 8, MATRIX_KEY }, { 0x1000, 8, FAKE_SEND_LKEY } };
+	struct ib_send_wr response = {
+		.wr_cqe = MATRIX_RESPONSE, .num_sge = 1, .sg_list = &sges[1],
+		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE,
+	};
+	struct ib_rdma_wr transfer = {
+		.wr = { .next = &response, .num_sge = 1, .sg_list = &sges[0],
+			.opcode = IB_WR_RDMA_WRITE },
+	};
+	const struct ib_send_wr *bad;
+
+	matrix->mr.has_failed = false; /* as if the MR had been registered */
+	return cxib_post_send(&matrix->fake->qp.ib, &transfer.wr, &bad);
+}
+
+static u32 matrix_announced(const struct matrix *matrix)
+{
+	return be32_to_cpu(matrix->fake->dbr[CXIB_SND_DBR]);
+}
+
+static u8 matrix_change_attributes(struct matrix *matrix)
+{
+	if (!matrix->is_busy)
+		return matrix_change_state(matrix, HW_QP_STATE_RTS, HW_QP_STATE_RTS);
+	KUNIT_EXPECT_EQ(matrix->fake->hca->test, 0, matrix_post(matrix));
+	if (matrix_announced(matrix) == (matrix->executed & U16_MAX))
+		return HW_COMMAND_STATUS_OK;
+	matrix->is_noted = false;
+	matrix_stop_in_device(matrix);
+	return HW_COMMAND_STATUS_BAD_QP_STATE;
+}
+
+/* A busy device executes the response, and the ULP polls its completion. */
+static u8 matrix_resume(struct matrix *matrix)
+{
+	struct ib_wc wc[2];
+
+	matrix->good_sent |= matrix->in_device == HW_QP_STATE_SQD &&
+			     matrix_is_response_posted(matrix);
+	if (matrix->is_busy) {
+		matrix->executed += MATRIX_RESUME + 1;
+		hw_cqe64_set_wqe_counter(fake_completion(matrix->fake, HW_CQE_OPCODE_REQ),
+					 (matrix->executed - 1) & U16_MAX);
+		cxib_poll_cq(&matrix->fake->cq.ib, ARRAY_SIZE(wc), wc);
+	}
+	return matrix_change_state(matrix, HW_QP_STATE_SQD, HW_QP_STATE_RTS);
 }
 
 static u8 matrix_run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
@@ -109,11 +165,9 @@ static u8 matrix_run_command(struct fake_hca *hca, const void *in, u32 in_length
 		matrix_query(matrix, out);
 		return HW_COMMAND_STATUS_OK;
 	case HW_CMD_RTS2RTS_QP:
-		return matrix_change_state(matrix, HW_QP_STATE_RTS, HW_QP_STATE_RTS);
+		return matrix_change_attributes(matrix);
 	case HW_CMD_SQD_RTS_QP:
-		matrix->good_sent |= matrix->in_device == HW_QP_STATE_SQD &&
-				     matrix_is_response_posted(matrix);
-		return matrix_change_state(matrix, HW_QP_STATE_SQD, HW_QP_STATE_RTS);
+		return matrix_resume(matrix);
 	case HW_CMD_2ERR_QP:
 		if (matrix->refuses_error)
 			return HW_COMMAND_STATUS_BAD_QP_STATE;
@@ -186,17 +240,9 @@ static void matrix_begin(struct kunit *test, bool is_manual)
 {
 	struct matrix *matrix = test->priv;
 	struct cxib_qp *qp = &matrix->fake->qp;
-	struct ib_sge sges[] = { { 0x1000, 8, MATRIX_KEY }, { 0x1000, 8, FAKE_SEND_LKEY } };
-	struct ib_send_wr response = {
-		.wr_cqe = MATRIX_RESPONSE, .num_sge = 1, .sg_list = &sges[1],
-		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE,
-	};
-	struct ib_rdma_wr transfer = {
-		.wr = { .next = &response, .num_sge = 1, .sg_list = &sges[0],
-			.opcode = IB_WR_RDMA_WRITE },
-	};
-	const struct ib_send_wr *bad;
 
+	matrix->is_busy = false;
+	matrix->executed = 0;
 	KUNIT_ASSERT_EQ(test, 0, matrix_to_state(matrix, IB_QPS_RESET));
 	cxib_pipelining_free(qp);
 	KUNIT_ASSERT_EQ(test, 0, matrix_functions->enable(&qp->ib, is_manual ?
@@ -207,9 +253,8 @@ static void matrix_begin(struct kunit *test, bool is_manual)
 	matrix->stops_at = 0;
 	matrix->refuses_error = false;
 	matrix->is_noted = false;
-	matrix->mr.has_failed = false; /* as if the MR had been registered */
 	matrix->good_sent = false;
-	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&qp->ib, &transfer.wr, &bad));
+	KUNIT_ASSERT_EQ(test, 0, matrix_post(matrix));
 }
 
 static void matrix_raise(struct matrix *matrix, enum hw_event_type type)
@@ -592,9 +637,61 @@ static void qp_stop_operations_return_as_documented(struct kunit *test)
 	}
 }
 
+/* The device could stop again before each RTS2RTS_QP. */
+static void modify_qp_ends_while_ulp_posts_bad_data(struct kunit *test)
+{
+	struct matrix *matrix = test->priv;
+	struct cxib_qp *qp = &matrix->fake->qp;
+
+	matrix_begin(test, false);
+	matrix->is_busy = true;
+	KUNIT_EXPECT_EQ(test, 0, operation_rts_attributes(matrix));
+	KUNIT_EXPECT_FALSE(test, matrix->good_sent);
+	/* What was posted meanwhile waits no longer. */
+	KUNIT_EXPECT_GT(test, qp->sq.prod_index, matrix->executed);
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index & U16_MAX, matrix_announced(matrix));
+	KUNIT_EXPECT_EQ(test, 0, qp->pipelining->num_pauses);
+}
+
+/* The ULP gets IB_EVENT_SQ_DRAINED when all WRs posted before are complete. */
+static void sqd_announces_wrs_of_paused_sq(struct kunit *test)
+{
+	struct matrix *matrix = test->priv;
+	struct cxib_qp *qp = &matrix->fake->qp;
+
+	matrix_begin(test, false);
+	cxib_sq_pause(qp);
+	KUNIT_ASSERT_EQ(test, 0, operation_post(matrix));
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index - 1, matrix_announced(matrix));
+	KUNIT_ASSERT_EQ(test, 0, matrix_to_state(matrix, IB_QPS_SQD));
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index, matrix_announced(matrix));
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index, qp->drain->end);
+	KUNIT_ASSERT_EQ(test, 0, operation_post(matrix));
+	cxib_sq_unpause(qp);
+	KUNIT_EXPECT_EQ(test, qp->drain->end, matrix_announced(matrix));
+}
+
+static void sq_paused_twice_waits_for_both(struct kunit *test)
+{
+	struct matrix *matrix = test->priv;
+	struct cxib_qp *qp = &matrix->fake->qp;
+
+	matrix_begin(test, false);
+	cxib_sq_pause(qp);
+	cxib_sq_pause(qp);
+	KUNIT_ASSERT_EQ(test, 0, operation_post(matrix));
+	cxib_sq_unpause(qp);
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index - 1, matrix_announced(matrix));
+	cxib_sq_unpause(qp);
+	KUNIT_EXPECT_EQ(test, qp->sq.prod_index, matrix_announced(matrix));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(qp_stop_pairs_of_operations_are_safe),
 	KUNIT_CASE(qp_stop_operations_return_as_documented),
+	KUNIT_CASE(modify_qp_ends_while_ulp_posts_bad_data),
+	KUNIT_CASE(sqd_announces_wrs_of_paused_sq),
+	KUNIT_CASE(sq_paused_twice_waits_for_both),
 	{}
 };
 

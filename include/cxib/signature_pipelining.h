@@ -37,9 +37,11 @@
  *
  * ib_modify_qp() cannot resume a stopped QP:
  *
- * - With %CXIB_SIGNATURE_AUTOMATIC it handles the stop before it changes attributes or leaves SQD.
- *   It waits for the device to stop, and returns -EBUSY if that takes seconds, or if the device
- *   stops the QP again and again meanwhile. ib_query_qp() does not show SQD because of a stop.
+ * - With %CXIB_SIGNATURE_AUTOMATIC it handles the stop before it changes attributes or leaves SQD,
+ *   also a stop that prevents the change. While it repeats the change, the device executes no WR
+ *   that is posted meanwhile, so that stops come to an end. If all that takes more than 5 seconds,
+ *   it returns -EBUSY, and the ULP may try again.
+ * - With %CXIB_SIGNATURE_AUTOMATIC, ib_query_qp() does not show SQD because of a stop.
  * - With %CXIB_SIGNATURE_MANUAL it returns -EBUSY until @resume was called, unless the new state is
  *   SQD, ERR or RESET.
  * - SQD requested by the ULP ends only with ib_modify_qp() to RTS. IB_EVENT_SQ_DRAINED for it is

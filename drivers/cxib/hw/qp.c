@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* QP and multicast commands. */
 #include <kunit/visibility.h>
+#include <linux/device.h>
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -12,6 +13,7 @@
 #include "hw/command_queue.h"
 #include "hw/commands_port.h"
 #include "hw/commands_queue_pairs.h"
+#include "hw/names.h"
 #include "hw/qp.h"
 
 #define LOG_PAGE_SIZE	(PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE)
@@ -84,13 +86,24 @@ int cxib_cmd_modify_qp(struct cxib_command_queue *queue,
 {
 	struct hw_rst2init_qp_in in = {};
 	struct hw_rst2init_qp_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
+		.no_log = transition->may_be_stopped,
+	};
+	int err;
 
 	hw_rst2init_qp_in_set_opcode(&in, transition->opcode);
 	hw_rst2init_qp_in_set_uid(&in, transition->uid);
 	hw_rst2init_qp_in_set_qpn(&in, transition->qpn);
 	hw_rst2init_qp_in_set_opt_param_mask(&in, transition->optional);
 	*hw_rst2init_qp_in_qpc(&in) = transition->context;
-	return cxib_cmd_exec_inout(queue, in, out);
+	err = cxib_cmd_exec(queue, &command);
+	if (command.no_log && command.status && command.status != HW_COMMAND_STATUS_BAD_QP_STATE)
+		dev_err(queue->dev,
+			"QP 0x%x: change of attributes failed: %s (status 0x%x), syndrome 0x%x\n",
+			transition->qpn, hw_command_status_name(command.status), command.status,
+			command.syndrome);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_qp);
 

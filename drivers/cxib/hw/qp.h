@@ -20,6 +20,8 @@ struct cxib_command_queue;
  * @qpn: QPN
  * @optional: HW_QP_OPTIONAL_PARAMETERS_…: fields of @context to change beyond
  *	the required ones of the transition
+ * @may_be_stopped: the device may have stopped the SQ meanwhile: that it refuses the command
+ *	because of the state of the QP is not logged
  * @context: new values
  */
 struct cxib_qp_transition {
@@ -27,6 +29,7 @@ struct cxib_qp_transition {
 	u16 opcode;
 	u32 qpn;
 	u32 optional;
+	bool may_be_stopped;
 	struct hw_qpc context;
 };
 

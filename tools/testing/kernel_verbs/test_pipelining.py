@@ -7,6 +7,7 @@ KVERBS_SIGNATURE_STOP where the HCAs stop. With KVERBS_PIPELINING_WRAPS the indi
 """
 
 import os
+import subprocess
 import unittest
 
 from exerciser import UlpTest, cases, report
@@ -16,8 +17,14 @@ FIRST_SEED = int(os.environ.get("KVERBS_FIRST_SEED", "1"))
 WRAPS = os.environ.get("KVERBS_PIPELINING_WRAPS")
 STOP = os.environ.get("KVERBS_SIGNATURE_STOP", "next")
 RANDOM = ("pipelining_random", "pipelining_random_ends", "pipelining_random_threads")
-# Of mlx5_ib, of a device with a fault plan (test_lost_reports.py), and one that takes minutes.
-ELSEWHERE = ("pipelining_finder_finds_nothing", "pipelining_error_without_report", "pipelining_index_wraps")
+# Of mlx5_ib, of devices with a fault plan (test_lost_reports.py, test_wrong_reports.py), and one that takes minutes.
+ELSEWHERE = ("pipelining_finder_finds_nothing", "pipelining_error_without_report", "pipelining_wrong_report",
+             "pipelining_index_wraps")
+
+
+def refused_modifies() -> int:
+    kernel_log = subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout
+    return kernel_log.count("command rts2rts_qp")
 
 
 class Pipelining(UlpTest):
@@ -25,6 +32,12 @@ class Pipelining(UlpTest):
         for name in cases():
             if name.startswith("pipelining_") and name not in (*RANDOM, *ELSEWHERE):
                 self.assert_right(name)
+
+    def test_device_refusing_because_of_stop_is_not_logged(self) -> None:
+        before = refused_modifies()
+        for seed in range(3):
+            self.assert_right("pipelining_modify_in_other_thread", seed)
+        self.assertEqual(before, refused_modifies())
 
     @unittest.skipUnless(STOP == "fence", "HCAs that stop earlier find one error after the other")
     def test_mrs_failing_before_fence_stop_queue_once(self) -> None:

@@ -51,6 +51,8 @@ enum cxib_stop {
  *	taken; protected by the xa_lock of sig_mrs
  * @resume: index of the first WQE that the device has not started; protected by the lock of the
  *	SQ, valid with %CXIB_SQ_COLLECTED
+ * @num_pauses: number of callers of modify_qp that wait for the end of stops: the doorbell is not
+ *	rung; protected by the lock of the SQ
  * @stops: number of stops; protected by the mutex of the QP
  * @cancelled: number of WRs cancelled; protected by the lock of the SQ
  * @spurious: number of SQ_DRAINED events of a QP that was not stopped; protected by the mutex of
@@ -67,6 +69,7 @@ struct cxib_pipelining {
 	u32 num_errors;
 	u32 num_unknown;
 	u32 resume;
+	u32 num_pauses;
 	u32 stops;
 	u32 cancelled;
 	u32 spurious;
@@ -116,6 +119,8 @@ enum cxib_stop cxib_qp_handle_stop(struct cxib_qp *qp);
 void cxib_qp_close(struct cxib_qp *qp);
 bool cxib_qp_is_gone(const struct cxib_qp *qp);
 int cxib_qp_resume(struct cxib_qp *qp);
+void cxib_sq_pause(struct cxib_qp *qp);
+void cxib_sq_unpause(struct cxib_qp *qp);
 
 /* qp.c */
 void cxib_pipelining_free(struct cxib_qp *qp);

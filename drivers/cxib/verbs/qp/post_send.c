@@ -639,7 +639,7 @@ static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		return err ?: -EINVAL;
 	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
 		err = build_all(qp, wr, bad);
-		if (!(qp->sq.state & CXIB_SQ_HELD))
+		if (!(qp->sq.state & CXIB_SQ_HELD) && !qp->pipelining->num_pauses)
 			cxib_sq_ring_db(qp);
 	}
 	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))

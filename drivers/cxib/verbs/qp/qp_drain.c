@@ -145,6 +145,8 @@ static int hold(struct cxib_qp *qp, bool notify)
 	int err;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
+	/* WRs that were posted while the SQ was paused must complete, too. */
+	cxib_sq_ring_db(qp);
 	err = choose_last(qp);
 	if (!err) {
 		qp->drain->notify = notify;

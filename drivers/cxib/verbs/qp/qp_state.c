@@ -17,7 +17,7 @@
 #define TIMER_MAX		31
 #define RETRIES_MAX		7
 
-/* Maximum time that modify_qp waits for the end of a stop; the ULP may try again after -EBUSY. */
+/* Maximum time that modify_qp waits for the end of stops; the ULP may try again after -EBUSY. */
 #define STOP_PATIENCE		(5 * HZ)
 
 /* User space with a newer rdma-core sets these on any kernel, by enum ib_uverbs_access_flags. */
@@ -217,6 +217,7 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ stopped by the device\n", qp->qpn);
 		return -EBUSY;
 	}
+	transition.may_be_stopped = qp->pipelining && transition.opcode == HW_CMD_RTS2RTS_QP;
 	if (transition.opcode == HW_CMD_SQD_RTS_QP)
 		stop = cxib_sq_clear_stop(qp);
 	err = cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
@@ -474,19 +475,23 @@ static int try_modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *att
 /*
  * A stop is handled first. The mutex is not held while the device finishes the WQEs that it has
  * started, which may take as long as the remote peer wants: the ULP must be able to move the QP to
- * ERR.
+ * ERR. The SQ is paused, because a device that is given nothing but bad data could stop again
+ * before each command.
  */
 static int modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	const unsigned long limit = jiffies + STOP_PATIENCE;
-	int err;
+	int err = try_modify_pipelined(qp, attr, mask);
 
-	while ((err = try_modify_pipelined(qp, attr, mask)) == -EAGAIN) {
-		if (time_after(jiffies, limit))
-			return -EBUSY;
+	if (err != -EAGAIN)
+		return err;
+	cxib_sq_pause(qp);
+	do {
 		fsleep(1000);
-	}
-	return err;
+		err = try_modify_pipelined(qp, attr, mask);
+	} while (err == -EAGAIN && time_before_eq(jiffies, limit));
+	cxib_sq_unpause(qp);
+	return err == -EAGAIN ? -EBUSY : err;
 }
 
 static bool is_pure_sqe_recovery(const struct ib_qp_attr *attr, int mask)

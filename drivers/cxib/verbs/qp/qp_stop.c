@@ -17,6 +17,7 @@
 #include "hw/qp.h"
 #include "verbs/cq/cq_poll.h"
 #include "verbs/qp/pipelining.h"
+#include "verbs/qp/post.h"
 #include "verbs/signature/integrity.h"
 
 /* Time for the device to finish the WQEs that it has started, before the QP is queried again. */
@@ -105,6 +106,31 @@ void cxib_qp_close(struct cxib_qp *qp)
 	if (pipelining->raises_fatal)
 		cxib_pipelining_stopped(qp);
 }
+
+/**
+ * cxib_sq_pause() - do not announce the WQEs that are posted from now on
+ * @qp: QP with signature pipelining
+ *
+ * The device stops the SQ at most once for each WQE announced before.
+ */
+void cxib_sq_pause(struct cxib_qp *qp)
+{
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		qp->pipelining->num_pauses++;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_pause);
+
+/**
+ * cxib_sq_unpause() - undo cxib_sq_pause() and announce the WQEs posted meanwhile
+ * @qp: QP
+ */
+void cxib_sq_unpause(struct cxib_qp *qp)
+{
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		if (!--qp->pipelining->num_pauses && !(qp->sq.state & CXIB_SQ_HELD))
+			cxib_sq_ring_db(qp);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_unpause);
 
 /* @consumed: cons_index before the QP was queried */
 static int stop_find_resume(struct cxib_pipelining *pipelining, const struct hw_qpc *context,
