@@ -420,6 +420,46 @@ static int run_without_report(struct kverbs_report *report, const struct kverbs_
 	return kverbs_target_run(report, &spec, error_without_report);
 }
 
+/* The MR outlives the connection: the device might not report the error of the next registration. */
+static int expect_distrusted(struct kverbs_target *target)
+{
+	struct ib_mr_status status = {};
+	const struct ib_send_wr *bad;
+	struct read_wrs wrs;
+	int err = ib_check_mr_status(only_command(target)->mrs[0], IB_MR_CHECK_SIG_STATUS, &status);
+
+	if (!status.fail_status)
+		err = expect(target, "status of an MR whose error is lost", err, -EIO);
+	if (!err)
+		err = make_read(target, &wrs);
+	return err ?: expect(target, "registration of the MR",
+			     ib_post_send(target_end(target)->qp, &first_of(target, &wrs)->send, &bad), -EIO);
+}
+
+static int wrong_report(struct kverbs_target *target)
+{
+	int err;
+
+	target->spec.bad_chance = 100;
+	err = kverbs_target_start(target, only_command(target));
+	if (!err)
+		err = await_event(target, IB_EVENT_QP_FATAL);
+	if (!err)
+		err = expect_no_response(target);
+	if (!err)
+		err = kverbs_reconnect(target->pair);
+	return err ?: expect_distrusted(target);
+}
+
+static int run_wrong_report(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	const struct kverbs_target_spec spec = {
+		.manual = settings->seed % 2, .depth = 1, .num_mrs = 1, .seed = settings->seed,
+	};
+
+	return kverbs_target_run(report, &spec, wrong_report);
+}
+
 /* The peer sends more than the receive has room for, so the device moves the queue pair to ERR. */
 static int end_by_peer(struct kverbs_target *target)
 {
@@ -735,6 +775,7 @@ const struct kverbs_case kverbs_pipelining_error_cases[] = {
 	{ "pipelining_unprotected_refused", run_refused },
 	{ "pipelining_refused_as_a_whole", run_whole },
 	{ "pipelining_error_without_report", run_without_report },
+	{ "pipelining_wrong_report", run_wrong_report },
 	{ "pipelining_cancel_after_error", run_cancel_after_error },
 	{ "pipelining_transfer_twice", run_twice },
 	{ "pipelining_cancel_several", run_several },

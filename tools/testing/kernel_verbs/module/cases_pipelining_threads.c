@@ -137,11 +137,40 @@ static int register_and_invalidate(struct other_user *user)
 	return err == -ENOMEM ? 0 : expect_legal(user, err);
 }
 
+/* Another MR of the PD of the queue pair. */
+static int allocate_mr(struct other_user *user)
+{
+	struct ib_mr *mr = ib_alloc_mr_integrity(target_end(user->target)->pd, 1, 1);
+
+	return IS_ERR(mr) ? PTR_ERR(mr) : ib_dereg_mr(mr);
+}
+
+/* Another queue pair of the CQs and the PD, whose destruction cleans the CQs. */
+static int create_queue_pair(struct other_user *user)
+{
+	const struct kverbs_end *end = target_end(user->target);
+	struct ib_qp_init_attr attr = {
+		.send_cq = end->send_cq,
+		.recv_cq = end->recv_cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.create_flags = IB_QP_CREATE_INTEGRITY_EN,
+	};
+	struct ib_qp *qp = ib_create_qp(end->pd, &attr);
+	int err;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	err = user->target->table->enable(qp, CXIB_SIGNATURE_AUTOMATIC);
+	return ib_destroy_qp(qp) ?: err;
+}
+
 static int act_at_random(struct other_user *user)
 {
 	static int (*const acts[])(struct other_user *user) = {
 		modify_running, drain_and_return, query, cancel_nothing, resume_nothing,
-		register_and_invalidate,
+		register_and_invalidate, allocate_mr, create_queue_pair,
 	};
 
 	return acts[prandom_u32_state(&user->random) % ARRAY_SIZE(acts)](user);
