@@ -186,12 +186,12 @@ static void destroy_refused_while_creation_is_open_returns_error(struct kunit *t
 	struct cxib_pinned pinned = some_page();
 	struct uverbs_attr_bundle attrs;
 
-	fixture->fake->hw.commands.open = 1;
+	fixture->fake->hw.commands.num_pending = 1;
 	KUNIT_EXPECT_EQ(test, -EBUSY, finish(fixture, fake_request(&attrs, &fixture->context),
 					     &pinned, -EBUSY));
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
-	fixture->fake->hw.commands.open = 0;
+	fixture->fake->hw.commands.num_pending = 0;
 	cxib_leftovers_end(ibdev_of(fixture));
 }
 

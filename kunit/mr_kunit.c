@@ -1049,7 +1049,7 @@ static void rereg_user_mr_timeout_keeps_page_until_dma_off(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, users);
 	refcount_set(users, 2);
 	mr->umem_users = users;
-	fixture->fake->hw.commands.open = 1;
+	fixture->fake->hw.commands.num_pending = 1;
 	cxib_release_shared_umem(ibdev, mr->umem, users, -ETIMEDOUT);
 	dereg_mr(test, ib);
 	KUNIT_EXPECT_EQ(test, 1, num_pinned());

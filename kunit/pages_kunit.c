@@ -131,13 +131,13 @@ static void page_request_sum_is_served_in_batches(struct kunit *test)
 	unsigned int i;
 
 	/* At the limit the driver refuses each batch without an allocation. */
-	fixture->pages.quarantined = fixture->pages.limit;
+	fixture->pages.rejected = fixture->pages.limit;
 	fixture->pages.requested = BATCHES * REQUEST_MAX;
 	for (i = 0; i < BATCHES + 2; i++)
 		request(fixture, 0);
 	KUNIT_EXPECT_EQ(test, fixture->pages.requested, 0);
 	KUNIT_EXPECT_EQ(test, fixture->pages.failed, BATCHES);
-	fixture->pages.quarantined = 0;
+	fixture->pages.rejected = 0;
 }
 
 static void pages_reclaim_empty_outputs_retries(struct kunit *test)
@@ -151,23 +151,23 @@ static void pages_reclaim_empty_outputs_retries(struct kunit *test)
 }
 
 /* The device may have accepted the pages although it reported an error. */
-static void pages_supply_refused_quarantines_pages(struct kunit *test)
+static void pages_supply_refused_counts_rejected_pages(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	expect_pages(test, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, FAKE_BOOT_PAGES);
+	KUNIT_EXPECT_EQ(test, fixture->pages.rejected, FAKE_BOOT_PAGES);
 	KUNIT_EXPECT_FALSE(test, xa_empty(&fixture->pages.held));
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
-	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.rejected, 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->pages.held));
 }
 
-static void pages_quarantined_count_towards_limit(struct kunit *test)
+static void rejected_pages_count_towards_limit(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -311,7 +311,7 @@ static void host_page_with_rejected_page_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, host_pages_of(fixture, SHARED + 1));
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
-	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 1);
+	KUNIT_EXPECT_EQ(test, fixture->pages.rejected, 1);
 	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, 1);
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
 	KUNIT_EXPECT_EQ(test, fixture->pages.mapped, 0);
@@ -324,8 +324,8 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE(page_request_beyond_maximum_is_refused),
 	KUNIT_CASE(page_request_sum_is_served_in_batches),
 	KUNIT_CASE(pages_reclaim_empty_outputs_retries),
-	KUNIT_CASE(pages_supply_refused_quarantines_pages),
-	KUNIT_CASE(pages_quarantined_count_towards_limit),
+	KUNIT_CASE(pages_supply_refused_counts_rejected_pages),
+	KUNIT_CASE(rejected_pages_count_towards_limit),
 	KUNIT_CASE(pages_supply_timeout_keeps_pages),
 	KUNIT_CASE(page_request_failed_reports_allocation_fail),
 	KUNIT_CASE(pages_supply_beyond_limit_returns_enospc),

@@ -28,7 +28,7 @@ static void create_refused_frees_memory(struct kunit *test)
 	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
 	free_after(test, fake, &buffer, -EINVAL);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
 	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
@@ -38,12 +38,12 @@ static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 	struct cxib_buffer buffer;
 	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
-	fake->hw.commands.open = 1;
+	fake->hw.commands.num_pending = 1;
 	free_after(test, fake, &buffer, err);
-	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
 	cxib_quarantine_end(&fake->ibdev);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
@@ -64,12 +64,12 @@ static void create_on_fatal_device_keeps_memory_until_dma_off(struct kunit *test
 	struct cxib_buffer buffer;
 	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
-	fake->hw.commands.open = 1;
+	fake->hw.commands.num_pending = 1;
 	cxib_command_queue_set_fatal(&fake->hw.commands);
 	free_after(test, fake, &buffer, -EIO);
-	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.pending_memory));
 	cxib_quarantine_end(&fake->ibdev);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
@@ -92,7 +92,7 @@ static void release_pinned_after(struct kunit *test, int err, unsigned int expec
 
 	num_unpinned = 0;
 	fake->ibdev.user = &user;
-	fake->hw.commands.open = 1;
+	fake->hw.commands.num_pending = 1;
 	cxib_release_pinned(&fake->ibdev, &pinned, err);
 	KUNIT_EXPECT_NULL(test, pinned.dbr_page);
 	KUNIT_EXPECT_EQ(test, expected, num_unpinned);

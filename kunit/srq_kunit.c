@@ -494,7 +494,7 @@ static void expect_nothing_left(struct kunit *test, struct fixture *fixture, dma
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_srqs);
 	KUNIT_EXPECT_FALSE(test, is_published(fixture, SRQN));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fixture->fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fixture->fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 }
@@ -559,11 +559,11 @@ static void create_srq_bad_output_keeps_memory(struct kunit *test)
 	fake->hca->always = true;
 	fake->hca->fault_opcode = fixture->type->create;
 	KUNIT_EXPECT_EQ(test, -EBADMSG, create_srq(fixture, &fixture->srq, &attr));
-	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_NE(test, dbr, next_dbr(test, fixture));
 	KUNIT_EXPECT_FALSE(test, is_published(fixture, SRQN));
 	cxib_quarantine_end(&fake->ibdev);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 }
 

@@ -490,11 +490,11 @@ static void xrc_init_bad_output_keeps_memory(struct kunit *test)
 	fake->hca->fault_opcode = creations[step_of(test)];
 	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_xrc_init(&fake->ibdev));
 	KUNIT_EXPECT_FALSE(test, fake->ibdev.xrc.ready);
-	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_NE(test, dbrs, next_dbrs(test, fixture));
 	cxib_quarantine_end(&fake->ibdev);
 	KUNIT_EXPECT_EQ(test, CXIB_HW_DMA_OFF, state_of(fixture));
-	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.pending_memory));
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 

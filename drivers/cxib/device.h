@@ -78,12 +78,10 @@ void cxib_device_recovery_fn(struct work_struct *work);
 int cxib_device_register_params(struct cxib_device *device);
 void cxib_device_unregister_params(struct cxib_device *device);
 
-/* health_reports.c */
+/* devlink_health.c */
 void cxib_device_report_recovered(struct cxib_device *device);
 int cxib_device_report_fatal(struct cxib_device *device);
 void cxib_device_report_health(struct cxib_device *device);
-
-/* health_reporter.c */
 struct cxib_device *cxib_device_alloc(struct pci_dev *pdev);
 int cxib_device_register(struct cxib_device *device);
 void cxib_device_unregister(struct cxib_device *device);

@@ -238,7 +238,7 @@ static int start_health(struct cxib_hw *hw)
 static void stop_health(struct cxib_hw *hw)
 {
 	cxib_health_stop(&hw->health);
-	cxib_command_queue_stop_settling(&hw->commands);
+	cxib_command_queue_stop_late_work(&hw->commands);
 }
 
 static int enable_hca(struct cxib_hw *hw)

@@ -209,7 +209,7 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 	slot->opcode = hw_cmd_in_get_opcode(command->in);
 	slot->op_mod = hw_cmd_in_get_op_mod(command->in);
 	memcpy(&slot->head, command->in, sizeof(slot->head));
-	slot->creation = cxib_creation_find(slot->opcode);
+	slot->create_kind = cxib_create_kind_find(slot->opcode);
 	slot->out_size = command->out_length;
 	slot->statistics = find_statistics(queue, slot->opcode);
 	err = cxib_mailbox_chain_create(queue->pool, command->in_length - head, slot->token,
@@ -372,20 +372,20 @@ static void log_timeout(struct cxib_command_queue *queue,
 }
 
 /*
- * Counts a creation whose result is unknown: firmware may have executed the command, or may still
+ * Counts a create whose result is unknown: firmware may have executed the command, or may still
  * do so.
  */
-static void open_creation(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-			  unsigned int limit_ms)
+static void count_pending_create(struct cxib_command_queue *queue,
+				 const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(limit_ms);
 
 	lockdep_assert_held(&queue->lock);
 
-	if (!slot->creation)
+	if (!slot->create_kind)
 		return;
 	/* Bad output (@limit_ms 0) must not shorten the wait for late completions. */
-	if (!queue->open++ || time_after(deadline, queue->late_deadline))
+	if (!queue->num_pending++ || time_after(deadline, queue->late_deadline))
 		WRITE_ONCE(queue->late_deadline, deadline);
 }
 
@@ -406,7 +406,7 @@ static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_
 		return false;
 	}
 	slot->state = CXIB_SLOT_TIMED_OUT;
-	open_creation(queue, slot, limit_ms);
+	count_pending_create(queue, slot, limit_ms);
 	if (slot->statistics)
 		slot->statistics->timeouts += !cxib_command_queue_is_fatal(queue);
 	*err = cxib_command_queue_is_fatal(queue) ? -EIO : -ETIMEDOUT;
@@ -433,9 +433,9 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
 	count_completion(slot, err);
-	/* The creation stays open until reset: no further output will arrive. */
+	/* The create stays pending until reset: no further output will arrive. */
 	if (err == -EBADMSG)
-		open_creation(queue, slot, 0);
+		count_pending_create(queue, slot, 0);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return err;
 }
@@ -467,29 +467,30 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 	return err;
 }
 
-static bool has_no_open_creation(struct cxib_command_queue *queue)
+static bool has_no_pending_create(struct cxib_command_queue *queue)
 {
-	return !READ_ONCE(queue->open) || cxib_command_queue_is_fatal(queue);
+	return !READ_ONCE(queue->num_pending) || cxib_command_queue_is_fatal(queue);
 }
 
 /*
  * Firmware refuses to destroy a parent while it has a child, even a child that the driver does not
- * know. So a command that destroys a parent waits for open creations, but at most until the timeout
- * of each creating command has passed twice.
+ * know. So a command that destroys a parent waits for pending creates, but at most until the
+ * timeout of each creating command has passed twice.
  */
-static void await_creations(struct cxib_command_queue *queue, u16 opcode)
+static void await_pending_creates(struct cxib_command_queue *queue, u16 opcode)
 {
 	const long recheck = msecs_to_jiffies(SLOT_RECHECK_MS);
 	long left;
 
-	if (has_no_open_creation(queue) || !cxib_creation_destroys_parent(opcode))
+	if (has_no_pending_create(queue) || !cxib_command_destroys_parent(opcode))
 		return;
 	for (;;) {
 		left = READ_ONCE(queue->late_deadline) - jiffies;
-		if (left <= 0 || has_no_open_creation(queue))
+		if (left <= 0 || has_no_pending_create(queue))
 			return;
 		cxib_command_queue_reap_late(queue);
-		wait_event_timeout(queue->settled, has_no_open_creation(queue), min(left, recheck));
+		wait_event_timeout(queue->create_wait, has_no_pending_create(queue),
+				   min(left, recheck));
 	}
 }
 
@@ -534,8 +535,8 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 		return -EIO;
 
 	opcode = hw_cmd_in_get_opcode(command->in);
-	if (!command->settles)
-		await_creations(queue, opcode);
+	if (!command->is_cleanup)
+		await_pending_creates(queue, opcode);
 	slot = take_slot(queue, choose_class(queue, opcode, command),
 			 jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
@@ -593,25 +594,25 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	return found;
 }
 
-static void settle_later(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static void destroy_later(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	slot->state = CXIB_SLOT_LATE;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	queue_work(system_dfl_wq, &queue->settle);
+	queue_work(system_dfl_wq, &queue->late_work);
 }
 
 /**
- * cxib_command_queue_stop_settling() - cancels the work item that destroys late objects
+ * cxib_command_queue_stop_late_work() - cancels the work item that destroys late objects
  * @queue: a queue that executes no further commands
  *
  * Context: process context, may sleep.
  */
-void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
+void cxib_command_queue_stop_late_work(struct cxib_command_queue *queue)
 {
-	cancel_work_sync(&queue->settle);
+	cancel_work_sync(&queue->late_work);
 }
 
 /**
@@ -636,8 +637,8 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 				 "command %s (0x%03x): late completion after %lld ms, slot %u released\n",
 				 hw_cmd_name(slot->opcode), slot->opcode,
 				 ktime_ms_delta(ktime_get(), slot->issued), slot->number);
-		if (slot->creation)
-			settle_later(queue, slot);
+		if (slot->create_kind)
+			destroy_later(queue, slot);
 		else
 			cxib_command_release_slot(queue, slot);
 		count++;
@@ -655,7 +656,7 @@ static void wake_all(struct cxib_command_queue *queue)
 	wake_up_all(&queue->ordinary.wait);
 	wake_up_all(&queue->user.wait);
 	wake_up_all(&queue->pages.wait);
-	wake_up_all(&queue->settled);
+	wake_up_all(&queue->create_wait);
 }
 
 /**
@@ -704,7 +705,7 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	bool busy;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	busy = cxib_command_queue_is_fatal(queue) || queue->open;
+	busy = cxib_command_queue_is_fatal(queue) || queue->num_pending;
 	for (i = 0; i < queue->slot_count; i++)
 		busy |= queue->slots[i].state != CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -792,9 +793,9 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 		.polled = true,
 	};
 	spin_lock_init(&queue->lock);
-	INIT_WORK(&queue->settle, cxib_creations_settle);
-	init_waitqueue_head(&queue->settled);
-	INIT_LIST_HEAD(&queue->kept);
+	INIT_WORK(&queue->late_work, cxib_pending_creates_work_fn);
+	init_waitqueue_head(&queue->create_wait);
+	INIT_LIST_HEAD(&queue->pending_memory);
 	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGE_BURST);
 	xa_init(&queue->statistics);
 	init_slots(queue);
@@ -874,7 +875,7 @@ void cxib_command_queue_destroy(struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
-	cxib_command_queue_stop_settling(queue);
+	cxib_command_queue_stop_late_work(queue);
 	for (i = 0; i < CXIB_COMMAND_SLOTS_MAX; i++)
 		free_mailboxes(queue, &queue->slots[i]);
 	dma_free_coherent(queue->dev, QUEUE_SIZE, queue->entries, queue->dma);

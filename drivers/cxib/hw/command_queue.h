@@ -6,7 +6,7 @@
  * A slot is owned by software (FREE, FILLING, COMPLETED, LATE) or by hardware (ISSUED, TIMED_OUT).
  * A timed-out command holds its slot and mailboxes until its completion arrives or the function is
  * reset, because firmware may still DMA into them. If a timed-out command creates an object, its
- * slot is LATE from the completion until hw/creations.c has destroyed the object.
+ * slot is LATE from the completion until hw/pending_creates.c has destroyed the object.
  */
 #ifndef CXIB_HW_COMMAND_QUEUE_H
 #define CXIB_HW_COMMAND_QUEUE_H
@@ -22,7 +22,7 @@
 
 #include "hw/command_interface.h"
 #include "hw/commands_objects.h"
-#include "hw/creations.h"
+#include "hw/pending_creates.h"
 #include "hw/mailbox.h"
 
 struct cxib_bus;
@@ -83,7 +83,7 @@ struct cxib_command_statistics {
  * @opcode: opcode of the command
  * @op_mod: op_mod of the command
  * @head: first words of the input
- * @creation: the kind of object that the command creates; NULL: no object
+ * @create_kind: the kind of object that the command creates; NULL: no object
  * @out_size: length in bytes of the output buffer
  * @issued: when the doorbell was rung
  * @completed: when the completion was noticed
@@ -102,7 +102,7 @@ struct cxib_command_slot {
 	u16 opcode;
 	u16 op_mod;
 	struct hw_general_obj_in_cmd_hdr head;
-	const struct cxib_creation *creation;
+	const struct cxib_create_kind *create_kind;
 	u32 out_size;
 	ktime_t issued;
 	ktime_t completed;
@@ -138,8 +138,8 @@ struct cxib_slot_class {
  * @statistics: struct cxib_command_statistics by opcode
  * @timeout_ms: timeout of commands that do not set their own
  * @messages: rate limit of the device's messages about commands
- * @settle: work item that checks late outputs and destroys the objects that they report
- * @settled: woken when @open has decreased
+ * @late_work: work item that checks late outputs and destroys the objects that they report
+ * @create_wait: woken when @num_pending has decreased
  * @lock: protects the members below, the state of every slot and the contents of @statistics;
  *	taken in interrupts
  * @slots: the slots
@@ -148,9 +148,9 @@ struct cxib_slot_class {
  * @issued: number of commands issued
  * @late_completions: number of completions after a timeout
  * @missed_events: number of completions found by polling in event mode
- * @open: number of open creations: the driver does not know whether their object exists
+ * @num_pending: number of pending creates: the driver does not know whether their object exists
  * @late_deadline: time in jiffies until which the driver waits for their late completions
- * @kept: list of struct cxib_kept: memory that is kept while @open is not 0
+ * @pending_memory: struct cxib_pending_memory that are kept while @num_pending is not 0
  */
 struct cxib_command_queue {
 	struct cxib_bus *bus;
@@ -166,19 +166,19 @@ struct cxib_command_queue {
 	struct xarray statistics;
 	unsigned int timeout_ms;
 	struct ratelimit_state messages;
-	struct work_struct settle;
-	wait_queue_head_t settled;
+	struct work_struct late_work;
+	wait_queue_head_t create_wait;
 
-	spinlock_t lock; /* slots, statistics, creations */
+	spinlock_t lock; /* slots, statistics, pending creates */
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
 	u8 last_token;
 	bool polled;
 	u64 issued;
 	u64 late_completions;
 	u64 missed_events;
-	unsigned int open;
+	unsigned int num_pending;
 	unsigned long late_deadline;
-	struct list_head kept;
+	struct list_head pending_memory;
 };
 
 /**
@@ -210,7 +210,7 @@ struct cxib_slot_description {
  * @for_user: user space has requested the command. A bad status is an error of user space, not of
  *	the driver or device, and is logged as a debug message.
  * @optional: the caller can continue without the command: each refusal by firmware is -EREMOTEIO
- * @settles: the command destroys the object of a late completion, so it does not wait for other
+ * @is_cleanup: the command destroys the object of a late completion, so it does not wait for other
  *	late completions
  * @status: filled: status in the output
  * @syndrome: filled: syndrome in the output
@@ -224,7 +224,7 @@ struct cxib_command {
 	bool no_log;
 	bool for_user;
 	bool optional;
-	bool settles;
+	bool is_cleanup;
 	u8 status;
 	u32 syndrome;
 };
@@ -239,7 +239,7 @@ void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots);
 void cxib_command_queue_set_fatal(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_fatal(const struct cxib_command_queue *queue);
-void cxib_command_queue_stop_settling(struct cxib_command_queue *queue);
+void cxib_command_queue_stop_late_work(struct cxib_command_queue *queue);
 void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot);
 unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue);
 unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue);

@@ -52,14 +52,14 @@
  * @page: the page
  * @dma: DMA address
  * @used: bit n: firmware holds the nth firmware page of the host page, or has rejected it
- * @quarantined: bit n: firmware has rejected the page; a subset of @used
+ * @rejected: bit n: firmware has rejected the page; a subset of @used
  * @node: entry in the list of pages that are not full; empty: full
  */
 struct cxib_page {
 	struct page *page;
 	dma_addr_t dma;
 	u64 used;
-	u64 quarantined;
+	u64 rejected;
 	struct list_head node;
 };
 
@@ -190,7 +190,7 @@ static struct cxib_page *get_partial_page(struct cxib_pages *pages)
 static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
 {
 	host->used &= ~BIT_ULL(n);
-	host->quarantined &= ~BIT_ULL(n);
+	host->rejected &= ~BIT_ULL(n);
 	if (!host->used)
 		free_host_page(pages, host);
 	else if (list_empty(&host->node))
@@ -240,7 +240,7 @@ static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 
 	if (!(address & (DEVICE_PAGE - 1)))
 		host = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
-	return host && !(host->quarantined & BIT_ULL(index_of(host, address))) ? host : NULL;
+	return host && !(host->rejected & BIT_ULL(index_of(host, address))) ? host : NULL;
 }
 
 /* Returns false if firmware holds no page at @address. */
@@ -268,7 +268,7 @@ static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 c
  * Firmware has rejected these pages, so it does not return them. But it knows their addresses and
  * might use them, so the driver frees them only after it has cleared bus mastering.
  */
-static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+static void reject_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
 {
 	u32 i;
 
@@ -276,9 +276,9 @@ static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u
 		u64 address = be64_to_cpu(addresses[i]);
 		struct cxib_page *host = find_page(pages, address);
 
-		host->quarantined |= BIT_ULL(index_of(host, address));
+		host->rejected |= BIT_ULL(index_of(host, address));
 		pages->count--;
-		pages->quarantined++;
+		pages->rejected++;
 	}
 }
 
@@ -343,7 +343,7 @@ static int give_some(struct cxib_pages *pages, u32 count)
 	if (!err)
 		pages->given += count;
 	else if (rejected)
-		quarantine_list(pages, in->pas, count);
+		reject_list(pages, in->pas, count);
 	kvfree(in);
 	return err;
 }
@@ -354,10 +354,10 @@ static int give(struct cxib_pages *pages, u32 count)
 
 	lockdep_assert_held(&pages->lock);
 
-	if (count > pages->limit - pages->count - pages->quarantined) {
+	if (count > pages->limit - pages->count - pages->rejected) {
 		dev_err_ratelimited(device_of(pages),
-				    "firmware pages: request of %u with %u held and %u quarantined exceeds limit %u\n",
-				    count, pages->count, pages->quarantined, pages->limit);
+				    "firmware pages: request of %u with %u held and %u rejected exceeds limit %u\n",
+				    count, pages->count, pages->rejected, pages->limit);
 		return -ENOSPC;
 	}
 	while (!err && count) {
@@ -637,7 +637,7 @@ u32 cxib_pages_free(struct cxib_pages *pages)
 		release(pages, host, index_of(host, (u64)number << LOG_DEVICE_PAGE));
 	xa_destroy(&pages->held);
 	pages->count = 0;
-	pages->quarantined = 0;
+	pages->rejected = 0;
 	return count;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_free);
@@ -648,8 +648,8 @@ static int pages_show(struct seq_file *file, void *unused)
 
 	mutex_lock(&pages->lock);
 	seq_printf(file,
-		   "held: %u\nquarantined: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\nhost pages: %u\n",
-		   pages->count, pages->quarantined, pages->peak, pages->limit, pages->given,
+		   "held: %u\nrejected: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\nhost pages: %u\n",
+		   pages->count, pages->rejected, pages->peak, pages->limit, pages->given,
 		   pages->taken, pages->failed, pages->mapped);
 	mutex_unlock(&pages->lock);
 	return 0;

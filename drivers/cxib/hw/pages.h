@@ -23,12 +23,12 @@ struct dentry;
  * @queue: command queue of the device
  * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
  * @log_host_page: log2 of the size of the host's pages; at most 18
- * @limit: maximum of @count and @quarantined together
+ * @limit: maximum of @count and @rejected together
  * @held: struct cxib_page by number of each firmware page that firmware holds or has rejected
  * @partial: list of struct cxib_page that are not full
  * @mapped: number of pages of the host
  * @count: number of pages that firmware holds
- * @quarantined: number of pages that firmware has rejected; freed after bus mastering is cleared
+ * @rejected: number of pages that firmware has rejected; freed after bus mastering is cleared
  * @peak: maximum of @count
  * @given: total number of pages given
  * @taken: total number of pages reclaimed
@@ -47,7 +47,7 @@ struct cxib_pages {
 	struct list_head partial;
 	u32 mapped;
 	u32 count;
-	u32 quarantined;
+	u32 rejected;
 	u32 peak;
 	u64 given;
 	u64 taken;

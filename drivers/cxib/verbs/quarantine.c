@@ -6,13 +6,13 @@
 
 #include "hw/buffer.h"
 #include "hw/bus.h"
-#include "hw/creations.h"
+#include "hw/pending_creates.h"
 #include "hw/dbr.h"
 #include "verbs/verbs.h"
 
 /**
  * struct memory - user memory, or memory of a kernel queue
- * @kept: in the list of the command queue
+ * @pending: in the list of the command queue
  * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
  * @umem: user memory; or NULL
  * @users: number of objects that map @umem; NULL: only one
@@ -21,7 +21,7 @@
  * @dbr: doorbell record of a kernel queue; none if words is NULL
  */
 struct memory {
-	struct cxib_kept kept;
+	struct cxib_pending_memory pending;
 	struct cxib_ibdev *ibdev;
 	struct ib_umem *umem;
 	refcount_t *users;
@@ -52,9 +52,9 @@ static void free_memory(const struct memory *memory)
 		cxib_buffer_destroy(&buffer, memory->ibdev->hw->bus->dev);
 }
 
-static void free_kept(struct cxib_kept *kept)
+static void free_pending(struct cxib_pending_memory *pending)
 {
-	struct memory *memory = container_of(kept, struct memory, kept);
+	struct memory *memory = container_of(pending, struct memory, pending);
 
 	free_memory(memory);
 	kfree(memory);
@@ -80,8 +80,8 @@ static void release(const struct memory *memory, int err)
 		return;
 	}
 	copy = kmemdup(memory, sizeof(*memory), GFP_KERNEL | __GFP_NOFAIL);
-	copy->kept.free = free_kept;
-	cxib_creations_keep(commands_of(memory->ibdev), &copy->kept);
+	copy->pending.free = free_pending;
+	cxib_pending_creates_keep(commands_of(memory->ibdev), &copy->pending);
 }
 
 /**
@@ -165,10 +165,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
  */
 void cxib_quarantine_end(struct cxib_ibdev *ibdev)
 {
-	if (!cxib_creations_are_open(commands_of(ibdev)))
+	if (!cxib_has_pending_creates(commands_of(ibdev)))
 		return;
 	cxib_hw_set_fatal(ibdev->hw);
 	cxib_hw_dma_off(ibdev->hw);
-	cxib_creations_free(commands_of(ibdev));
+	cxib_pending_creates_free(commands_of(ibdev));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_quarantine_end);

@@ -3,7 +3,7 @@
  * Memory in quarantine: memory that a command with an unknown result has passed to the device. The
  * command timed out or has a malformed output, so the device may execute it later and access the
  * memory. So the memory stays pinned and mapped until the object that the command creates is
- * destroyed (hw/creations.h), or DMA is off.
+ * destroyed (hw/pending_creates.h), or DMA is off.
  */
 #ifndef CXIB_VERBS_QUARANTINE_H
 #define CXIB_VERBS_QUARANTINE_H

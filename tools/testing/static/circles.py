@@ -19,7 +19,8 @@ NAME = re.compile(r"(?<!struct )(?<!enum )(?<!union )\bcxib_\w+\b")
 
 # Pairs that depend on each other on purpose, with the reason.
 KNOWN: dict[frozenset[str], str] = {
-    frozenset({"hw/command_queue", "hw/creations"}): "the queue starts the work that destroys what late outputs name",
+    frozenset({"hw/command_queue", "hw/pending_creates"}): "the queue starts the work that destroys what late outputs name",
+    frozenset({"device", "devlink_health"}): "a device reports faults to devlink, which asks for its recovery",
 }
 
 Graph = dict[str, set[str]]

@@ -15,7 +15,7 @@
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
-#include "hw/creations.h"
+#include "hw/pending_creates.h"
 
 #define NUMBER_MASK	0xffffff
 /* The output of CREATE_PSV, the longest one with object numbers. */
@@ -37,21 +37,21 @@ static struct cxib_command_slot *take_late(struct cxib_command_queue *queue)
 	return found;
 }
 
-/* Closes one open creation. The last one frees the memory that was kept. */
+/* Closes one pending create. The last one frees the memory that was kept. */
 static void close_one(struct cxib_command_queue *queue)
 {
 	unsigned long flags;
 	bool was_last;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	was_last = !--queue->open;
+	was_last = !--queue->num_pending;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	if (was_last)
-		cxib_creations_free(queue);
-	wake_up_all(&queue->settled);
+		cxib_pending_creates_free(queue);
+	wake_up_all(&queue->create_wait);
 }
 
-static int destroy_one(struct cxib_command_queue *queue, const struct cxib_creation *creation,
+static int destroy_one(struct cxib_command_queue *queue, const struct cxib_create_kind *kind,
 		       const struct hw_general_obj_in_cmd_hdr *created_by, u32 number)
 {
 	struct hw_general_obj_in_cmd_hdr in = {};
@@ -59,13 +59,13 @@ static int destroy_one(struct cxib_command_queue *queue, const struct cxib_creat
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = &out, .out_length = sizeof(out),
-		.settles = true,
+		.is_cleanup = true,
 	};
 	u16 type = 0;
 
-	hw_general_obj_in_cmd_hdr_set_opcode(&in, creation->destroy);
+	hw_general_obj_in_cmd_hdr_set_opcode(&in, kind->destroy);
 	hw_general_obj_in_cmd_hdr_set_uid(&in, hw_general_obj_in_cmd_hdr_get_uid(created_by));
-	if (creation->create == HW_CMD_CREATE_GENERAL_OBJECT)
+	if (kind->create == HW_CMD_CREATE_GENERAL_OBJECT)
 		type = hw_general_obj_in_cmd_hdr_get_obj_type(created_by);
 	else
 		number &= NUMBER_MASK;
@@ -85,10 +85,10 @@ static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *create
 	return min_t(u32, hw_create_psv_in_get_num_psv(psv), OUTPUT_WORDS - CXIB_PSV_WORD);
 }
 
-/* Frees the slot. The creation stays open if its object cannot be destroyed. */
-static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+/* Frees the slot. The create stays pending if its object cannot be destroyed. */
+static void resolve_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
-	const struct cxib_creation *creation = slot->creation;
+	const struct cxib_create_kind *kind = slot->create_kind;
 	const struct hw_general_obj_in_cmd_hdr created_by = slot->head;
 	__be32 out[OUTPUT_WORDS];
 	struct cxib_command command = {
@@ -104,80 +104,80 @@ static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slo
 	if (err == -EBADMSG)
 		return;
 	for (i = 0; !err && i < count_objects(&created_by); i++) {
-		if (destroy_one(queue, creation, &created_by, be32_to_cpu(out[creation->word + i])))
+		if (destroy_one(queue, kind, &created_by, be32_to_cpu(out[kind->word + i])))
 			return;
 	}
 	close_one(queue);
 }
 
 /**
- * cxib_creations_settle() - destroys the objects of late completions
- * @work: @settle of the command queue
+ * cxib_pending_creates_work_fn() - destroys the objects of late completions
+ * @work: @late_work of the command queue
  */
-void cxib_creations_settle(struct work_struct *work)
+void cxib_pending_creates_work_fn(struct work_struct *work)
 {
-	struct cxib_command_queue *queue = container_of(work, struct cxib_command_queue, settle);
+	struct cxib_command_queue *queue = container_of(work, struct cxib_command_queue, late_work);
 	struct cxib_command_slot *slot;
 
 	while ((slot = take_late(queue)))
-		settle_one(queue, slot);
+		resolve_one(queue, slot);
 }
 
 /**
- * cxib_creations_keep() - frees memory as soon as no creation is open
+ * cxib_pending_creates_keep() - frees memory as soon as no create is pending
  * @queue: the queue
- * @kept: the memory; the queue becomes its owner and may free it at once
+ * @memory: the memory; the queue becomes its owner and may free it at once
  *
  * Context: process context, may sleep.
  */
-void cxib_creations_keep(struct cxib_command_queue *queue, struct cxib_kept *kept)
+void cxib_pending_creates_keep(struct cxib_command_queue *queue, struct cxib_pending_memory *memory)
 {
 	unsigned long flags;
 	bool keep;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	keep = queue->open;
+	keep = queue->num_pending;
 	if (keep)
-		list_add_tail(&kept->node, &queue->kept);
+		list_add_tail(&memory->node, &queue->pending_memory);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	if (!keep)
-		kept->free(kept);
+		memory->free(memory);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_creations_keep);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pending_creates_keep);
 
 /**
- * cxib_creations_are_open() - whether the device may have objects that the driver does not know
+ * cxib_has_pending_creates() - whether the device may have objects that the driver does not know
  * @queue: the queue
  *
  * The function first destroys the objects of late completions that have arrived.
  *
  * Context: process context, may sleep.
- * Return: true if a creation is open.
+ * Return: true if a create is pending.
  */
-bool cxib_creations_are_open(struct cxib_command_queue *queue)
+bool cxib_has_pending_creates(struct cxib_command_queue *queue)
 {
 	cxib_command_queue_reap_late(queue);
-	flush_work(&queue->settle);
-	return READ_ONCE(queue->open);
+	flush_work(&queue->late_work);
+	return READ_ONCE(queue->num_pending);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_creations_are_open);
+EXPORT_SYMBOL_IF_KUNIT(cxib_has_pending_creates);
 
 /**
- * cxib_creations_free() - frees all memory that is kept
- * @queue: the queue; no creation is open, or bus mastering is cleared
+ * cxib_pending_creates_free() - frees all memory that is kept
+ * @queue: the queue; no create is pending, or bus mastering is cleared
  *
  * Context: process context, may sleep.
  */
-void cxib_creations_free(struct cxib_command_queue *queue)
+void cxib_pending_creates_free(struct cxib_command_queue *queue)
 {
-	struct cxib_kept *kept, *next;
+	struct cxib_pending_memory *memory, *next;
 	unsigned long flags;
 	LIST_HEAD(all);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	list_splice_init(&queue->kept, &all);
+	list_splice_init(&queue->pending_memory, &all);
 	spin_unlock_irqrestore(&queue->lock, flags);
-	list_for_each_entry_safe(kept, next, &all, node)
-		kept->free(kept);
+	list_for_each_entry_safe(memory, next, &all, node)
+		memory->free(memory);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_creations_free);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pending_creates_free);

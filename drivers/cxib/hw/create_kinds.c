@@ -13,11 +13,11 @@
 #include "hw/commands_objects.h"
 #include "hw/commands_queue_pairs.h"
 #include "hw/commands_receive_queues.h"
-#include "hw/creations.h"
+#include "hw/pending_creates.h"
 
 #define NUMBER_WORD	2
 
-static const struct cxib_creation creations[] = {
+static const struct cxib_create_kind create_kinds[] = {
 	{ HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, NUMBER_WORD, false },
 	{ HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, CXIB_PSV_WORD, false },
 	{ HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, NUMBER_WORD, true },
@@ -35,35 +35,35 @@ static const struct cxib_creation creations[] = {
 };
 
 /**
- * cxib_creation_find() - finds the kind of object that a command creates
+ * cxib_create_kind_find() - finds the kind of object that a command creates
  * @opcode: any opcode
  *
  * Return: the kind; NULL if the command creates no object that refers to memory or to which others
  * can refer. The driver accounts for EQs and firmware pages separately.
  */
-const struct cxib_creation *cxib_creation_find(u16 opcode)
+const struct cxib_create_kind *cxib_create_kind_find(u16 opcode)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(creations); i++)
-		if (creations[i].create == opcode)
-			return &creations[i];
+	for (i = 0; i < ARRAY_SIZE(create_kinds); i++)
+		if (create_kinds[i].create == opcode)
+			return &create_kinds[i];
 	return NULL;
 }
 
 /**
- * cxib_creation_destroys_parent() - whether firmware refuses a command while an object has children
+ * cxib_command_destroys_parent() - whether firmware refuses a command while an object has children
  * @opcode: opcode of the command
  */
-bool cxib_creation_destroys_parent(u16 opcode)
+bool cxib_command_destroys_parent(u16 opcode)
 {
 	unsigned int i;
 
 	/* An open mkey may refer to the MEMIC; the driver cannot know which. */
 	if (opcode == HW_CMD_DEALLOC_MEMIC)
 		return true;
-	for (i = 0; i < ARRAY_SIZE(creations); i++)
-		if (creations[i].destroy == opcode)
-			return creations[i].has_children;
+	for (i = 0; i < ARRAY_SIZE(create_kinds); i++)
+		if (create_kinds[i].destroy == opcode)
+			return create_kinds[i].has_children;
 	return false;
 }

@@ -19,7 +19,7 @@
 struct fixture {
 	struct cxib_command_queue queue;
 	struct fake_hca *hca;
-	struct cxib_kept memory;
+	struct cxib_pending_memory memory;
 	bool is_free;
 	u8 refusal;
 	unsigned int keys;
@@ -80,12 +80,12 @@ static u8 carry_out(struct fake_hca *hca, const void *in, u32 in_length, void *o
 	}
 }
 
-static void free_memory(struct cxib_kept *kept)
+static void free_memory(struct cxib_pending_memory *memory)
 {
-	container_of(kept, struct fixture, memory)->is_free = true;
+	container_of(memory, struct fixture, memory)->is_free = true;
 }
 
-static int creations_init(struct kunit *test)
+static int pending_creates_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
 
@@ -115,7 +115,7 @@ static void time_out_create(struct kunit *test)
 	fixture->hca->hold = true;
 	KUNIT_ASSERT_EQ(test, -ETIMEDOUT, create(fixture));
 	fixture->hca->hold = false;
-	cxib_creations_keep(&fixture->queue, &fixture->memory);
+	cxib_pending_creates_keep(&fixture->queue, &fixture->memory);
 	KUNIT_EXPECT_FALSE(test, fixture->is_free);
 }
 
@@ -124,7 +124,7 @@ static void complete_late(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	fake_hca_release(fixture->hca);
-	cxib_creations_are_open(&fixture->queue);
+	cxib_has_pending_creates(&fixture->queue);
 }
 
 static void create_mkey_late_completion_destroys_mkey_before_free(struct kunit *test)
@@ -176,10 +176,10 @@ static void create_mkey_timeout_keeps_memory_until_dma_off(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	time_out_create(test);
-	KUNIT_EXPECT_TRUE(test, cxib_creations_are_open(&fixture->queue));
+	KUNIT_EXPECT_TRUE(test, cxib_has_pending_creates(&fixture->queue));
 	KUNIT_EXPECT_FALSE(test, fixture->is_free);
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_busy(&fixture->queue));
-	cxib_creations_free(&fixture->queue);
+	cxib_pending_creates_free(&fixture->queue);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 }
 
@@ -189,11 +189,11 @@ static void create_mkey_bad_output_keeps_memory(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_TOKEN, 0);
 	KUNIT_ASSERT_EQ(test, -EBADMSG, create(fixture));
-	cxib_creations_keep(&fixture->queue, &fixture->memory);
-	KUNIT_EXPECT_TRUE(test, cxib_creations_are_open(&fixture->queue));
+	cxib_pending_creates_keep(&fixture->queue, &fixture->memory);
+	KUNIT_EXPECT_TRUE(test, cxib_has_pending_creates(&fixture->queue));
 	KUNIT_EXPECT_FALSE(test, fixture->is_free);
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_busy(&fixture->queue));
-	cxib_creations_free(&fixture->queue);
+	cxib_pending_creates_free(&fixture->queue);
 }
 
 /* The destruction of a parent object waits for the late completion until the original deadline. */
@@ -207,7 +207,7 @@ static void create_mkey_bad_output_keeps_late_deadline(struct kunit *test)
 	fake_hca_fail(fixture->hca, FAKE_FAULT_TOKEN, 0);
 	KUNIT_ASSERT_EQ(test, -EBADMSG, create(fixture));
 	KUNIT_EXPECT_EQ(test, deadline, fixture->queue.late_deadline);
-	cxib_creations_free(&fixture->queue);
+	cxib_pending_creates_free(&fixture->queue);
 }
 
 static void create_mkey_refused_frees_memory(struct kunit *test)
@@ -216,7 +216,7 @@ static void create_mkey_refused_frees_memory(struct kunit *test)
 
 	fixture->refusal = HW_COMMAND_STATUS_NO_RESOURCES;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create(fixture));
-	cxib_creations_keep(&fixture->queue, &fixture->memory);
+	cxib_pending_creates_keep(&fixture->queue, &fixture->memory);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 }
 
@@ -232,8 +232,8 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "creations",
-	.init = creations_init,
+	.name = "pending_creates",
+	.init = pending_creates_init,
 	.test_cases = cases,
 };
 
