@@ -141,23 +141,30 @@ static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs
 }
 
 /*
- * A reserved QPN costs no memory, so without a limit one user context could reserve all QPNs. The
- * limit of a user context is a quarter of the number of QPs of the device.
+ * A reserved QPN costs no memory, so without limits programs could reserve all QPNs. A user context
+ * gets a quarter of the QPNs of the device, all user contexts together get half of them.
  */
 static int reserve_qpns(struct cxib_devx_object *object, const void *in)
 {
-	const struct cxib_device_caps *caps = &to_ibdev(object->context->ib.device)->hw->caps;
+	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
+	const u32 max = BIT(ibdev->hw->caps.log_max_qp);
 	const u32 count = cxib_devx_num_qpns(in);
-	int err = cxib_devx_reserve_qpns(&object->context->reserved_qpns, count,
-					 BIT(caps->log_max_qp) / 4);
+	int err;
 
-	if (!err)
+	err = cxib_devx_reserve_qpns(&object->context->reserved_qpns, count, max / 4);
+	if (err)
+		return err;
+	err = cxib_devx_reserve_qpns(&ibdev->reserved_qpns, count, max / 2);
+	if (err)
+		atomic_sub(count, &object->context->reserved_qpns);
+	else
 		object->num_qpns = count;
 	return err;
 }
 
 static void free_object(struct cxib_devx_object *object)
 {
+	atomic_sub(object->num_qpns, &to_ibdev(object->context->ib.device)->reserved_qpns);
 	atomic_sub(object->num_qpns, &object->context->reserved_qpns);
 	if (object->uar)
 		rdma_user_mmap_entry_put(object->uar);

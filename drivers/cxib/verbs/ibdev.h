@@ -53,6 +53,7 @@ enum cxib_write_combining {
  * @qps: struct cxib_qp by QPN; read in interrupts
  * @cqs: struct cxib_cq by CQN; read in interrupts
  * @num_unknown_cq_events: number of completion events whose CQN was not in @cqs
+ * @reserved_qpns: number of QPNs that the DEVX objects of all user contexts reserve
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
  * @leftovers: objects of user space that firmware has refused to destroy
@@ -91,6 +92,7 @@ struct cxib_ibdev {
 	struct xarray qps;
 	struct xarray cqs;
 	atomic_t num_unknown_cq_events;
+	atomic_t reserved_qpns;
 	struct xarray srqs;
 	struct xarray sig_mrs;
 	struct cxib_leftovers leftovers;
