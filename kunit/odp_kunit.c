@@ -53,9 +53,8 @@
 #define LOG_CHILD	30
 #define NUM_KSMS	BIT(LOG_SPACE - LOG_CHILD)
 
-/* Page faults of a user that get workers, and page faults of a case. */
-#define WORKERS		32
-#define FAULTS		100
+/* Page faults of a user: more than a workqueue of all users could handle at a time. */
+#define FAULTS		(WQ_MAX_ACTIVE + 100)
 
 /* Number of 10 ms polls: a limit for what takes microseconds. */
 #define POLLS_MAX	1000
@@ -324,6 +323,9 @@ static void release(void *data)
 	if (!IS_ERR_OR_NULL(fixture->umr))
 		kthread_stop(fixture->umr);
 	flush_work(&fixture->fake->ibdev.umr.recovery);
+	destroy_workqueue(fixture->user.workqueue);
+	destroy_workqueue(fixture->other_user.workqueue);
+	destroy_workqueue(fixture->fake->ibdev.odp.unknown_user.workqueue);
 	destroy_workqueue(fixture->fake->ibdev.odp.workqueue);
 	cancel_delayed_work_sync(&fixture->mr.mr.reap_work);
 	xa_destroy(&fixture->fake->ibdev.odp.regions);
@@ -364,13 +366,14 @@ static int odp_init(struct kunit *test)
 	fake_queue_pair_start(fake, run_command, fixture);
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
-	/* In the driver, the first ODP MR creates the workqueue together with the page fault EQ. */
-	fake->ibdev.odp.workqueue = alloc_workqueue("fake_faults", WQ_UNBOUND, 0);
+	/* The first ODP MR would create the workqueues, with the page fault EQ. */
+	fake->ibdev.odp.workqueue = alloc_workqueue("fake_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.odp.workqueue);
+	KUNIT_ASSERT_EQ(test, 0, cxib_odp_init_user(&fake->ibdev.odp.unknown_user, INVALID_UID));
 	init_umr(test, fixture);
-	cxib_odp_init_user(&fixture->user, GLOBAL_ROOT_UID);
+	KUNIT_ASSERT_EQ(test, 0, cxib_odp_init_user(&fixture->user, GLOBAL_ROOT_UID));
 	cxib_odp_init_context(&fixture->context, NULL, &fixture->user);
-	cxib_odp_init_user(&fixture->other_user, GLOBAL_ROOT_UID);
+	KUNIT_ASSERT_EQ(test, 0, cxib_odp_init_user(&fixture->other_user, GLOBAL_ROOT_UID));
 	cxib_odp_init_context(&fixture->other_context, NULL, &fixture->other_user);
 	init_mr(fixture, &fixture->mr, MKEY);
 	init_mr(fixture, &fixture->child, CHILD_MKEY);
@@ -1397,10 +1400,17 @@ static void charge_beyond_limit_returns_enomem(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->mr.mr, max));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_odp_charge(&fixture->child.mr, 1));
+	/* The MR of another context of the user, then that of another user. */
+	fixture->other_context.user = &fixture->user;
+	fixture->other.mr.context = &fixture->other_context;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_odp_charge(&fixture->other.mr, 1));
+	fixture->other_context.user = &fixture->other_user;
+	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->other.mr, 1));
+	cxib_odp_uncharge(&fixture->other.mr);
 	cxib_odp_uncharge(&fixture->mr.mr);
 	KUNIT_EXPECT_EQ(test, 0, cxib_odp_charge(&fixture->child.mr, 1));
 	cxib_odp_uncharge(&fixture->child.mr);
-	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->context.pages));
+	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->user.pages));
 	/* All pages of 4 KiB in 2 TiB, eight times. */
 	KUNIT_EXPECT_GE(test, cxib_odp_pages_max(BIT_ULL(41)), BIT_ULL(44 - PAGE_SHIFT));
 }
@@ -1424,8 +1434,8 @@ static bool are_resumed(struct fixture *fixture, int count)
 	return atomic_read(&fixture->resumes) == count;
 }
 
-/* A lock stalls the faults of one user. */
-static void page_faults_of_user_use_few_workers(struct kunit *test)
+/* The faults of one user stall, here because of a lock. */
+static void page_faults_of_user_stall_no_other(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
@@ -1438,14 +1448,13 @@ static void page_faults_of_user_use_few_workers(struct kunit *test)
 	mutex_lock(&fixture->mr.mr.fault_mutex);
 	for (i = 0; i < FAULTS; i++)
 		report_fault(fixture, &fixture->mr);
-	KUNIT_EXPECT_EQ(test, WORKERS, fixture->user.running);
-	KUNIT_EXPECT_EQ(test, FAULTS - WORKERS, fixture->user.waiting_count);
+	KUNIT_EXPECT_EQ(test, FAULTS, atomic_read(&fixture->user.faults));
 	report_fault(fixture, &fixture->child);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
 	mutex_unlock(&fixture->mr.mr.fault_mutex);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, FAULTS + 1));
-	flush_workqueue(fixture->fake->ibdev.odp.workqueue);
-	KUNIT_EXPECT_EQ(test, 0, fixture->user.running);
+	flush_workqueue(fixture->user.workqueue);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->user.faults));
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
 }
 
@@ -1510,7 +1519,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reap_condemns_unused_children_without_pages),
 	KUNIT_CASE(fault_in_implicit_without_pages_reaps_child),
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
-	KUNIT_CASE(page_faults_of_user_use_few_workers),
+	KUNIT_CASE(page_faults_of_user_stall_no_other),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
 	{}
 };

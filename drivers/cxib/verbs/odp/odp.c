@@ -37,7 +37,7 @@ int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *r
 	return cxib_odp_fault_in_pages(odp_mr, range);
 }
 
-/* Creates the page fault EQ and its workqueue with the first ODP MR. */
+/* Creates the page fault EQ and the workqueues with the first ODP MR. */
 static int prepare(struct cxib_ibdev *ibdev)
 {
 	struct cxib_odp *odp = &ibdev->odp;
@@ -49,16 +49,22 @@ static int prepare(struct cxib_ibdev *ibdev)
 	guard(mutex)(&odp->lock);
 	if (odp->workqueue)
 		return 0;
-	/* A process can stall a worker for any time. odp_fault.c limits the workers of a user. */
-	odp->workqueue = alloc_workqueue("cxib_faults", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
-					 WQ_MAX_ACTIVE);
+	odp->workqueue = alloc_workqueue("cxib_odp", WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!odp->workqueue)
 		return -ENOMEM;
+	err = cxib_odp_init_user(&odp->unknown_user, INVALID_UID);
+	if (err)
+		goto destroy_workqueue;
 	err = cxib_hw_create_pf_eq(ibdev->hw, odp->workqueue);
-	if (err) {
-		destroy_workqueue(odp->workqueue);
-		odp->workqueue = NULL;
-	}
+	if (err)
+		goto destroy_user;
+	return 0;
+
+destroy_user:
+	destroy_workqueue(odp->unknown_user.workqueue);
+destroy_workqueue:
+	destroy_workqueue(odp->workqueue);
+	odp->workqueue = NULL;
 	return err;
 }
 
@@ -314,10 +320,6 @@ void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_uco
 {
 }
 
-void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
-{
-}
-
 struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 					       const struct ib_ucontext *owner)
 {
@@ -355,7 +357,6 @@ void cxib_odp_init(struct cxib_ibdev *ibdev)
 	xa_init(&ibdev->odp.regions);
 	INIT_LIST_HEAD(&ibdev->odp.contexts);
 	INIT_LIST_HEAD(&ibdev->odp.users);
-	cxib_odp_init_user(&ibdev->odp.unknown_user, INVALID_UID);
 	cxib_odp_init_context(&ibdev->odp.others, NULL, &ibdev->odp.unknown_user);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init);
@@ -371,6 +372,7 @@ void cxib_odp_destroy(struct cxib_ibdev *ibdev)
 	if (!odp->workqueue)
 		return;
 	cxib_hw_destroy_pf_eq(ibdev->hw);
+	destroy_workqueue(odp->unknown_user.workqueue);
 	destroy_workqueue(odp->workqueue);
 	WARN_ON(!xa_empty(&odp->regions));
 }

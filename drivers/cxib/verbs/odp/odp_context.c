@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * State that the ODP MRs of a user context share, and state that the page faults of a user share.
- * The RDMA core and firmware allocate the lists of pages of MRs without charging them to the
- * process, so the driver limits their length.
+ * State that the ODP MRs of a user context share, and state that those of a user share. The RDMA
+ * core and firmware allocate the lists of pages of MRs without charging them to the process, so the
+ * driver limits their length. The limit is one of the user, because a process can open any number of
+ * user contexts.
  */
 #include <kunit/visibility.h>
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 
 #include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
 /*
- * The MRs of a context cover at most 8 times the memory of the host, plus 32 GiB. Their lists take
+ * The MRs of a user cover at most 8 times the memory of the host, plus 32 GiB. Their lists take
  * 16 bytes per page, so at most 1/32 of the memory of the host, plus 128 MiB.
  */
 #define COVERED_TIMES	8
@@ -34,19 +37,55 @@ static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
 	return NULL;
 }
 
+/*
+ * Maximum number of workers of a user. A process can stall the page faults of its own memory for
+ * any time, for example by a FUSE file.
+ */
+#define WORKERS_MAX	32
+
+static void odp_context_free_user_fn(struct work_struct *work)
+{
+	struct cxib_odp_user *user = container_of(work, struct cxib_odp_user, free_work);
+
+	destroy_workqueue(user->workqueue);
+	kfree(user);
+}
+
 /**
- * cxib_odp_init_user() - initialize the state that the page faults of a user share
+ * cxib_odp_init_user() - initialize the state that the ODP MRs of a user share
  * @user: filled
  * @uid: the user
+ *
+ * Each user has a workqueue of its own: workers of the kernel that one user stalls must not be
+ * missing to another one.
+ *
+ * Return: 0, or -ENOMEM.
  */
-void cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
+int cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
 {
 	user->uid = uid;
 	INIT_LIST_HEAD(&user->node);
-	INIT_LIST_HEAD(&user->waiting);
-	spin_lock_init(&user->fault_lock);
+	INIT_WORK(&user->free_work, odp_context_free_user_fn);
+	user->workqueue = alloc_workqueue("cxib_faults_%u",
+					  WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, WORKERS_MAX,
+					  from_kuid(&init_user_ns, uid));
+	return user->workqueue ? 0 : -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_user);
+
+/*
+ * The user to whom the memory of the process is charged: subordinate UIDs, of which a user may have
+ * thousands, exist in user namespaces that the user has created.
+ */
+static kuid_t odp_context_current_uid(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
 
 /**
  * cxib_odp_init_context() - initialize the state that the ODP MRs of a user context share
@@ -76,7 +115,10 @@ static struct cxib_odp_user *odp_context_get_user(struct cxib_odp *odp, kuid_t u
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return NULL;
-	cxib_odp_init_user(user, uid);
+	if (cxib_odp_init_user(user, uid)) {
+		kfree(user);
+		return NULL;
+	}
 	list_add(&user->node, &odp->users);
 found:
 	user->contexts++;
@@ -90,8 +132,9 @@ static void odp_context_put_user(struct cxib_odp *odp, struct cxib_odp_user *use
 	if (--user->contexts)
 		return;
 	list_del(&user->node);
-	WARN_ON(user->running);
-	kfree(user);
+	WARN_ON(atomic64_read(&user->pages) || atomic_read(&user->faults));
+	/* A worker of the user may be the caller. */
+	queue_work(odp->workqueue, &user->free_work);
 }
 
 static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,
@@ -102,7 +145,7 @@ static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,
 
 	if (!context)
 		return NULL;
-	user = odp_context_get_user(odp, current_uid());
+	user = odp_context_get_user(odp, odp_context_current_uid());
 	if (!user) {
 		kfree(context);
 		return NULL;
@@ -166,13 +209,12 @@ void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *con
 	list_del(&context->node);
 	odp_context_put_user(&ibdev->odp, context->user);
 	mutex_unlock(&ibdev->odp.lock);
-	WARN_ON(atomic64_read(&context->pages));
 	kfree(context);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_put_context);
 
 /**
- * cxib_odp_pages_max() - returns the limit of the pages in the lists of a user context
+ * cxib_odp_pages_max() - returns the limit of the pages in the lists of a user
  * @memory: memory of the host, bytes
  *
  * Return: number of pages, present or not.
@@ -184,23 +226,23 @@ u64 cxib_odp_pages_max(u64 memory)
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_pages_max);
 
 /**
- * cxib_odp_charge() - charge a list of pages to its user context
+ * cxib_odp_charge() - charge a list of pages to its user
  * @odp_mr: MR or child MR, with its context
  * @pages: length of the list
  *
- * Return: 0, to be undone by cxib_odp_uncharge(); -ENOMEM: the context has reached the limit.
+ * Return: 0, to be undone by cxib_odp_uncharge(); -ENOMEM: the user has reached the limit.
  */
 int cxib_odp_charge(struct cxib_odp_mr *odp_mr, u64 pages)
 {
 	const u64 max = cxib_odp_pages_max((u64)totalram_pages() << PAGE_SHIFT);
-	struct cxib_odp_context *context = odp_mr->context;
+	struct cxib_odp_user *user = odp_mr->context->user;
 
-	if (atomic64_add_return(pages, &context->pages) <= max) {
+	if (atomic64_add_return(pages, &user->pages) <= max) {
 		odp_mr->charged = pages;
 		return 0;
 	}
-	atomic64_sub(pages, &context->pages);
-	ibdev_dbg(odp_mr->mr.ib.device, "ODP MR: %llu more pages exceed limit %llu of a context\n",
+	atomic64_sub(pages, &user->pages);
+	ibdev_dbg(odp_mr->mr.ib.device, "ODP MR: %llu more pages exceed limit %llu of a user\n",
 		  pages, max);
 	return -ENOMEM;
 }
@@ -212,7 +254,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_odp_charge);
  */
 void cxib_odp_uncharge(struct cxib_odp_mr *odp_mr)
 {
-	atomic64_sub(odp_mr->charged, &odp_mr->context->pages);
+	atomic64_sub(odp_mr->charged, &odp_mr->context->user->pages);
 	odp_mr->charged = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_uncharge);

@@ -14,11 +14,9 @@
 #include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/limits.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
@@ -36,17 +34,10 @@
 #define FAULT_BYTES_MAX	SZ_4M
 
 /*
- * Maximum number of workers of a user. A process can stall the page faults of its own memory for
- * any time, for example by userfaultfd or FUSE, while the faults of other users need workers. A
- * limit per context would not suffice, since a process can open any number of contexts.
+ * Maximum number of faults of a user that are queued: 8 MiB. If more faults arrive, their transfers
+ * fail.
  */
-#define RUNNING_MAX	32
-
-/*
- * Maximum number of faults of a user that wait for a worker: 8 MiB. If more faults arrive, their
- * transfers fail.
- */
-#define WAITING_MAX	32768
+#define FAULTS_MAX	32768
 
 /* Length of a data segment whose byte count is 0. */
 #define SGE_MAX_BYTES	BIT(31)
@@ -69,7 +60,6 @@
  * @work: handles it
  * @ibdev: RDMA device
  * @context: user context of the memory, with a reference
- * @node: entry in the list @waiting of the user of @context
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
@@ -78,7 +68,6 @@ struct fault {
 	struct work_struct work;
 	struct cxib_ibdev *ibdev;
 	struct cxib_odp_context *context;
-	struct list_head node;
 	struct cxib_page_fault fault;
 	struct cxib_pf_wqe *wqe;
 	u32 pdn;
@@ -557,33 +546,12 @@ static void fault_free(struct fault *fault)
 	kfree(fault);
 }
 
-/* Returns the next fault of the user, which gets the worker of the fault that was handled. */
-static struct fault *fault_next(struct cxib_odp_user *user)
-{
-	struct fault *next;
-
-	spin_lock(&user->fault_lock);
-	next = list_first_entry_or_null(&user->waiting, struct fault, node);
-	if (next) {
-		list_del(&next->node);
-		user->waiting_count--;
-	} else {
-		user->running--;
-	}
-	spin_unlock(&user->fault_lock);
-	return next;
-}
-
 static void fault_work_fn(struct work_struct *work)
 {
 	struct fault *fault = container_of(work, struct fault, work);
-	struct cxib_odp *odp = &fault->ibdev->odp;
-	struct fault *next;
 
 	handle(fault);
-	next = fault_next(fault->context->user);
-	if (next)
-		queue_work(odp->workqueue, &next->work);
+	atomic_dec(&fault->context->user->faults);
 	fault_free(fault);
 }
 
@@ -635,24 +603,15 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 	return cxib_odp_find_context(ibdev, queue_owner(ibdev, event));
 }
 
-/* Returns false if too many faults of the user are waiting. */
+/* Returns false if too many faults of the user are queued. */
 static bool fault_queue(struct fault *fault)
 {
 	struct cxib_odp_user *user = fault->context->user;
-	bool is_queued = true;
 
-	spin_lock(&user->fault_lock);
-	if (user->running < RUNNING_MAX) {
-		user->running++;
-		queue_work(fault->ibdev->odp.workqueue, &fault->work);
-	} else if (user->waiting_count < WAITING_MAX) {
-		list_add_tail(&fault->node, &user->waiting);
-		user->waiting_count++;
-	} else {
-		is_queued = false;
-	}
-	spin_unlock(&user->fault_lock);
-	return is_queued;
+	if (!atomic_add_unless(&user->faults, 1, FAULTS_MAX))
+		return false;
+	queue_work(user->workqueue, &fault->work);
+	return true;
 }
 
 /**
@@ -660,7 +619,7 @@ static bool fault_queue(struct fault *fault)
  * @context: RDMA device
  * @event: the decoded event
  *
- * The transfer fails if there is no memory, or if too many faults of its user are waiting.
+ * The transfer fails if there is no memory, or if too many faults of its user are queued.
  *
  * Context: process context, may sleep; one at a time.
  */

@@ -5,7 +5,7 @@
 
 #include "verbs/odp/odp.h"
 
-/* Limit of queued prefetches, because user space is not charged for their memory. */
+/* Maximum number of queued prefetches of a user. */
 #define QUEUED_MAX	64
 
 /**
@@ -21,14 +21,12 @@ struct entry {
 /**
  * struct prefetch - a prefetch
  * @work: faults in the pages if the prefetch is asynchronous
- * @ibdev: RDMA device
  * @present_only: fault in only pages that are present in user space
  * @count: number of @entries
  * @entries: the ranges
  */
 struct prefetch {
 	struct work_struct work;
-	struct cxib_ibdev *ibdev;
 	bool present_only;
 	u32 count;
 	struct entry entries[];
@@ -58,15 +56,20 @@ static int fault_in(const struct prefetch *prefetch)
 	return 0;
 }
 
+/* All MRs have the same PD, so they are of the same user. */
+static struct cxib_odp_user *prefetch_user(const struct prefetch *prefetch)
+{
+	return prefetch->entries[0].odp_mr->context->user;
+}
+
 static void prefetch_work_fn(struct work_struct *work)
 {
 	struct prefetch *prefetch = container_of(work, struct prefetch, work);
-	struct cxib_ibdev *ibdev = prefetch->ibdev;
 
 	/* A prefetch is only advice, so errors are ignored. */
 	fault_in(prefetch);
+	atomic_dec(&prefetch_user(prefetch)->prefetches);
 	free_prefetch(prefetch);
-	atomic_dec(&ibdev->odp.prefetches);
 }
 
 /* User space may only prefetch ODP MRs of its PD. */
@@ -102,7 +105,6 @@ static struct prefetch *create_prefetch(struct ib_pd *ib, const struct ib_sge *l
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&prefetch->work, prefetch_work_fn);
-	prefetch->ibdev = to_ibdev(ib->device);
 	prefetch->present_only = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	for (i = 0; i < count && !err; i++)
 		err = add_entry(prefetch, ib, &list[i], advice);
@@ -115,11 +117,11 @@ static struct prefetch *create_prefetch(struct ib_pd *ib, const struct ib_sge *l
 /* Returns false if too many prefetches are queued. Then the caller must prefetch synchronously. */
 static bool queue_prefetch(struct prefetch *prefetch)
 {
-	struct cxib_odp *odp = &prefetch->ibdev->odp;
+	struct cxib_odp_user *user = prefetch_user(prefetch);
 
-	if (!atomic_add_unless(&odp->prefetches, 1, QUEUED_MAX))
+	if (!atomic_add_unless(&user->prefetches, 1, QUEUED_MAX))
 		return false;
-	queue_work(odp->workqueue, &prefetch->work);
+	queue_work(user->workqueue, &prefetch->work);
 	return true;
 }
 
@@ -134,7 +136,6 @@ int cxib_advise_mr(struct ib_pd *ib, enum ib_uverbs_advise_mr_advice advice, u32
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return -EOPNOTSUPP;
-	/* The workqueue exists if there is an ODP MR, that is, if there is an entry. */
 	if (!count)
 		return 0;
 	prefetch = create_prefetch(ib, list, count, advice);

@@ -7,31 +7,32 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
-#include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 struct ib_ucontext;
-struct workqueue_struct;
 
 /**
- * struct cxib_odp_user - state that the page faults of a user share
+ * struct cxib_odp_user - state that the ODP MRs of a user share
  * @node: entry in the list of the device
  * @uid: the user
  * @contexts: number of user contexts that refer to this
- * @fault_lock: protects the members below
- * @running: number of page faults that are being handled or are queued for a worker
- * @waiting: page faults beyond that
- * @waiting_count: length of @waiting
+ * @pages: sum of the lengths of the MRs' lists of pages
+ * @workqueue: handles the page faults and prefetches of the user
+ * @faults: number of page faults that are queued or in progress
+ * @prefetches: number of prefetches that are queued or in progress
+ * @free_work: destroys @workqueue and frees this
  */
 struct cxib_odp_user {
 	struct list_head node;
 	kuid_t uid;
 	unsigned int contexts;
-	spinlock_t fault_lock; /* running and waiting faults */
-	unsigned int running;
-	struct list_head waiting;
-	unsigned int waiting_count;
+	atomic64_t pages;
+	struct workqueue_struct *workqueue;
+	atomic_t faults;
+	atomic_t prefetches;
+	struct work_struct free_work;
 };
 
 /**
@@ -40,27 +41,24 @@ struct cxib_odp_user {
  * @owner: the user context; only compared
  * @user: the user that registered the first MR
  * @users: MRs, without children, and page faults
- * @pages: sum of the lengths of the MRs' lists of pages
  */
 struct cxib_odp_context {
 	struct list_head node;
 	const struct ib_ucontext *owner;
 	struct cxib_odp_user *user;
 	refcount_t users;
-	atomic64_t pages;
 };
 
 /**
  * struct cxib_odp - on-demand paging
  * @lock: protects the creation of @workqueue, @contexts, and @users with their @contexts
- * @workqueue: handles page faults and prefetches; NULL until the first ODP MR
+ * @workqueue: handles the events of the page fault EQ and frees users; NULL until the first ODP MR
  * @regions: struct cxib_odp_mr by index of its mkeys, including those of implicit children. An MR
  *	whose first mkey is not in the table is being destroyed.
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
  * @users: struct cxib_odp_user of each user with an entry of @contexts
  * @others: takes the place of the user context for page faults without one
  * @unknown_user: user of @others
- * @prefetches: number of prefetches queued or in progress
  */
 struct cxib_odp {
 	struct mutex lock; /* workqueue, contexts */
@@ -70,7 +68,6 @@ struct cxib_odp {
 	struct list_head users;
 	struct cxib_odp_context others;
 	struct cxib_odp_user unknown_user;
-	atomic_t prefetches;
 };
 
 #endif
