@@ -89,13 +89,9 @@ static bool stop_device(struct world *w)
 
 /* cxib_cq_deliver_event(), with the scheduler's queue(), or the comp_handler of the RDMA core */
 
-static void deliver(struct world *w)
+static void have_polled(struct world *w)
 {
 	touch(w);
-	if (w->outstanding)
-		w->outstanding--;
-	else
-		violate(w, MORE_EVENTS_THAN_ARMS);
 	if (w->is_fair) {
 		if (cxib_poll_event(&w->poll)) {
 			w->references++;
@@ -107,6 +103,15 @@ static void deliver(struct world *w)
 	} else {
 		w->core_again = true;
 	}
+}
+
+static void deliver(struct world *w)
+{
+	if (w->outstanding)
+		w->outstanding--;
+	else
+		violate(w, MORE_EVENTS_THAN_ARMS);
+	have_polled(w);
 }
 
 /* cxib_completion_event() */
@@ -451,7 +456,11 @@ static bool run_turn(struct world *w, struct runner *runner, bool choice)
 /* The end of a turn, with the lock of the list. */
 static void end_turn(struct world *w, struct runner *runner)
 {
-	if (cxib_poll_requeue(&w->poll, runner->end))
+	if (!w->is_fair && cxib_poll_release(&w->poll, runner->end)) {
+		runner->phase = RUNNER_RELEASED;
+		return;
+	}
+	if (w->is_fair && cxib_poll_requeue(&w->poll, runner->end))
 		w->is_linked = true;
 	else
 		w->references--;
@@ -490,9 +499,14 @@ static bool run_runner(struct world *w, unsigned int number, bool choice)
 	case RUNNER_TURN:
 		touch(w);
 		return run_turn(w, runner, choice);
-	default:
+	case RUNNER_ENDED:
 		touch(w);
 		end_turn(w, runner);
+		return true;
+	default:
+		*runner = (struct runner){};
+		have_polled(w);
+		w->references--;
 		return true;
 	}
 }

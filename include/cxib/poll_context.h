@@ -154,10 +154,12 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  * @cq: CQ of cxib_alloc_cq() or ib_alloc_cq()
  * @options: polling context, read during the call
  *
- * The CQ moves at its next event. The context of a CQ whose done() handlers may sleep can be
- * changed to %CXIB_CQ_WORKQUEUE, %CXIB_CQ_UNBOUND_WORKQUEUE or %CXIB_CQ_THREAD with
- * %CXIB_CQ_OWN_THREAD, that of another one to %CXIB_CQ_SOFTIRQ or %CXIB_CQ_THREAD without, and each
- * of them to %CXIB_CQ_DEVICE_SETTINGS. The caller must not free the CQ meanwhile.
+ * The CQ moves at the end of its turn or at its next event; one that the RDMA core polls moves at
+ * its next event. A thread of the CQ ends when the CQ has left it. The context of a CQ whose done()
+ * handlers may sleep can be changed to %CXIB_CQ_WORKQUEUE, %CXIB_CQ_UNBOUND_WORKQUEUE or
+ * %CXIB_CQ_THREAD with %CXIB_CQ_OWN_THREAD, that of another one to %CXIB_CQ_SOFTIRQ or
+ * %CXIB_CQ_THREAD without, and each of them to %CXIB_CQ_DEVICE_SETTINGS. The caller must not free
+ * the CQ meanwhile.
  *
  * Context: process context, may sleep.
  * Return: 0, or with the CQ as it was

@@ -25,10 +25,9 @@ struct cxib_poll_runner;
 struct task_struct;
 
 /**
- * struct cxib_poll_runner_ops - the entity behind a runner
- * @kick: let the entity call cxib_poll_runner_turn() until that returns false. Called in any
- *	context, after the runner was idle.
- * @idle: the runner becomes idle; called with its lock held; may be NULL
+ * struct cxib_poll_runner_ops - the entity behind a runner; called with the lock of the vector held
+ * @kick: let the entity call cxib_poll_runner_turn() until that returns false; the runner was idle
+ * @idle: the runner becomes idle; may be NULL
  */
 struct cxib_poll_runner_ops {
 	void (*kick)(struct cxib_poll_runner *runner);
@@ -38,16 +37,16 @@ struct cxib_poll_runner_ops {
 /**
  * struct cxib_poll_runner - polls CQs, one at a time
  * @ops: its entity
+ * @target: what it is
  * @may_linger: may poll an empty CQ for a while before it arms it
- * @lock: protects @list and @is_active; taken in interrupts
- * @list: CQs to poll
- * @is_active: the entity has been kicked and has not become idle since
+ * @list: CQs to poll; protected by the lock of the vector
+ * @is_active: the entity has been kicked and has not become idle since; likewise
  * @turn_completed: number of completions of the running turn; owned by the entity
  */
 struct cxib_poll_runner {
 	const struct cxib_poll_runner_ops *ops;
+	enum cxib_poll_target target;
 	bool may_linger;
-	spinlock_t lock; /* list, is_active */
 	struct cxib_poll_list list;
 	bool is_active;
 	unsigned int turn_completed;
@@ -62,11 +61,14 @@ struct cxib_poll_softirq {
 /**
  * struct cxib_poll_thread - the thread of a completion vector or of a CQ
  * @runner: the CQs that it polls
- * @task: the thread; NULL: not created. Set once, with the policy lock held.
+ * @vector: completion vector of its CQs
+ * @task: the thread; NULL: not created. Changes with the policy lock held, while no CQ is queued
+ *	with @runner or can be.
  * @may_sleep: done() handlers run with bottom halves enabled
  */
 struct cxib_poll_thread {
 	struct cxib_poll_runner runner;
+	struct cxib_poll_vector *vector;
 	struct task_struct *task;
 	bool may_sleep;
 };
@@ -74,17 +76,21 @@ struct cxib_poll_thread {
 /**
  * struct cxib_poll_work - the work item of a CQ
  * @runner: the CQ that it polls
+ * @vector: completion vector of the CQ
  * @work: runs one turn
  * @workqueue: where @work is queued next
  */
 struct cxib_poll_work {
 	struct cxib_poll_runner runner;
+	struct cxib_poll_vector *vector;
 	struct work_struct work;
 	struct workqueue_struct *workqueue;
 };
 
 /**
- * struct cxib_poll_vector - the runners that the CQs of a completion vector share
+ * struct cxib_poll_vector - a completion vector
+ * @lock: protects the runners of its CQs, which of them a CQ is queued with, and where its next
+ *	event goes; taken in interrupts
  * @softirq: its softirq
  * @thread: its thread
  * @num_cqs: number of CQs with events; protected by the policy lock
@@ -93,6 +99,7 @@ struct cxib_poll_work {
  *	that only
  */
 struct cxib_poll_vector {
+	spinlock_t lock; /* runners, where CQs are queued */
 	struct cxib_poll_softirq softirq;
 	struct cxib_poll_thread thread;
 	unsigned int num_cqs;
@@ -124,16 +131,17 @@ struct cxib_poll_statistics {
 /**
  * struct cxib_poll_cq - scheduling of a CQ of the kernel
  * @cq: the CQ
+ * @vector: its completion vector
  * @node: in @cqs of struct cxib_poll_device; protected by the policy lock
  * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by
  *	the policy lock.
  * @is_left_to_core: the target that the settings want could not be prepared; protected by the
  *	policy lock
  * @target: what the next event lets poll the CQ; protected by the policy lock
- * @next_runner: runner of @target, which the next event queues the CQ with; NULL: the RDMA core.
- *	Written with the policy lock held, read in interrupts.
- * @runner: runner that the last event has queued the CQ with; NULL: there was none. Changes with
- *	the claim taken.
+ * @next_runner: runner of @target, which has the CQ from the end of its turn or the next event on;
+ *	NULL: the RDMA core. Protected by the lock of the vector.
+ * @runner: runner that the CQ was last queued with; NULL: the RDMA core has polled it since then.
+ *	Protected by the lock of the vector.
  * @reference: held while a runner owns the CQ
  * @state: owner of the CQ
  * @weight: weight at the next turn
@@ -153,6 +161,7 @@ struct cxib_poll_statistics {
  */
 struct cxib_poll_cq {
 	struct cxib_cq *cq;
+	struct cxib_poll_vector *vector;
 	struct list_head node;
 	bool is_explicit;
 	bool is_left_to_core;
@@ -190,6 +199,7 @@ struct cxib_poll_cq {
  * @bound: runs work items on the CPU of the interrupt; NULL: not needed so far
  * @unbound: runs work items on any CPU; NULL: not needed so far
  * @num_threads: number of own threads
+ * @stop_threads: stops own threads that are not needed any more
  * @debugfs: file "completion_queues"
  * @num_vectors: number of @vectors
  * @vectors: by completion vector
@@ -201,6 +211,7 @@ struct cxib_poll_device {
 	struct workqueue_struct *bound;
 	struct workqueue_struct *unbound;
 	unsigned int num_threads;
+	struct delayed_work stop_threads;
 	struct dentry *debugfs;
 	unsigned int num_vectors;
 	struct cxib_poll_vector vectors[] __counted_by(num_vectors);
@@ -212,14 +223,17 @@ static inline struct cxib_poll_device *polling_of(struct cxib_poll_cq *poll)
 }
 
 /* poll_runner.c */
-void cxib_poll_runner_init(struct cxib_poll_runner *runner,
+void cxib_poll_runner_init(struct cxib_poll_runner *runner, enum cxib_poll_target target,
 			   const struct cxib_poll_runner_ops *ops, u32 quantum_us);
-void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us);
-void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll);
+void cxib_poll_runner_set_quantum(struct cxib_poll_vector *vector,
+				  struct cxib_poll_runner *runner, u32 quantum_us);
+bool cxib_poll_runner_queue(struct cxib_poll_cq *poll);
+void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next);
+enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
 void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll);
-bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
-bool cxib_poll_runner_repay(struct cxib_poll_runner *runner);
+bool cxib_poll_runner_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner);
+bool cxib_poll_runner_repay(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner);
 bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
 
 /* poll_vector.c */
@@ -228,7 +242,8 @@ int cxib_poll_vector_create_thread(struct cxib_poll_vector *vector, const struct
 				   unsigned int number);
 void cxib_poll_vector_stop(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
 			   unsigned int number);
-void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 quantum_us);
+void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vector *vector,
+			   bool may_sleep, u32 quantum_us);
 int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
 			    const char *kind, u32 number);
 void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);
@@ -245,7 +260,8 @@ int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll);
 struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling);
 
 /* poll_work.c */
-void cxib_poll_work_init(struct cxib_poll_work *work, u32 quantum_us);
+void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
+			 u32 quantum_us);
 void cxib_poll_work_stop(struct cxib_poll_work *work);
 struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, bool is_unbound);
 

@@ -12,13 +12,14 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static struct cxib_poll_vector *vector_of(struct cxib_poll_device *polling,
-					  struct cxib_poll_cq *poll)
+static struct cxib_poll_vector *vector_of(const struct cxib_cq *cq)
 {
-	return &polling->vectors[poll->cq->eq - polling->ibdev->hw->comp_eqs];
+	const struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
+
+	return &ibdev->poll_device->vectors[cq->eq - ibdev->hw->comp_eqs];
 }
 
-/* Vector threads are stopped with the device; an own thread with its CQ. */
+/* Stopped with the device. */
 static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll_vector *vector)
 {
 	if (vector->thread.task)
@@ -63,7 +64,7 @@ static int prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
 
 	switch (target) {
 	case CXIB_POLL_THREAD:
-		return need_vector_thread(polling, vector_of(polling, poll));
+		return need_vector_thread(polling, poll->vector);
 	case CXIB_POLL_OWN_THREAD:
 		return need_own_thread(polling, poll);
 	case CXIB_POLL_WORKQUEUE:
@@ -79,6 +80,7 @@ static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling,
 					 struct cxib_poll_cq *poll, bool is_unbound)
 {
 	WRITE_ONCE(poll->work.workqueue, cxib_poll_workqueue(polling, is_unbound));
+	WRITE_ONCE(poll->work.runner.target, is_unbound ? CXIB_POLL_UNBOUND : CXIB_POLL_WORKQUEUE);
 	return &poll->work.runner;
 }
 
@@ -88,9 +90,9 @@ static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling,
 {
 	switch (target) {
 	case CXIB_POLL_SOFTIRQ:
-		return &vector_of(polling, poll)->softirq.runner;
+		return &poll->vector->softirq.runner;
 	case CXIB_POLL_THREAD:
-		return &vector_of(polling, poll)->thread.runner;
+		return &poll->vector->thread.runner;
 	case CXIB_POLL_OWN_THREAD:
 		return &poll->thread.runner;
 	case CXIB_POLL_WORKQUEUE:
@@ -106,10 +108,38 @@ static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *po
 		       enum cxib_poll_target target)
 {
 	poll->target = target;
-	/* The thread or workqueue is visible before its runner is; pairs with queue_cq(). */
-	smp_store_release(&poll->next_runner, runner_of(polling, poll, target));
-	/* Events of CQs that are left to the RDMA core do not call queue_cq(). */
-	WRITE_ONCE(poll->cq->is_scheduled, target != CXIB_POLL_CORE);
+	cxib_poll_runner_change(poll, runner_of(polling, poll, target));
+}
+
+static void stop_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+{
+	cxib_poll_thread_stop(&poll->thread);
+	polling->num_threads--;
+}
+
+/*
+ * Own threads of CQs that have another context now. Each has its CQ until the end of the turn that
+ * is running, in which a done() handler may want the lock, or be the one that has changed the
+ * context; an idle one is stopped at once.
+ */
+static void stop_threads(struct work_struct *work)
+{
+	struct cxib_poll_device *polling = container_of(to_delayed_work(work),
+							struct cxib_poll_device, stop_threads);
+	struct cxib_poll_cq *poll;
+	bool is_busy = false;
+
+	guard(mutex)(&polling->policy->lock);
+	list_for_each_entry(poll, &polling->cqs, node) {
+		if (!poll->thread.task || poll->target == CXIB_POLL_OWN_THREAD)
+			continue;
+		if (cxib_poll_runner_is_active(&poll->thread.runner))
+			is_busy = true;
+		else
+			stop_own_thread(polling, poll);
+	}
+	if (is_busy)
+		schedule_delayed_work(&polling->stop_threads, HZ / 10);
 }
 
 static bool may_sleep(const struct cxib_poll_cq *poll)
@@ -125,16 +155,18 @@ static enum cxib_poll_target policy_target(const struct cxib_poll_cq *poll,
 
 static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 {
+	struct cxib_poll_vector *vector;
 	struct cxib_poll_cq *poll;
 	unsigned int i;
 
 	for (i = 0; i < polling->num_vectors; i++) {
-		cxib_poll_runner_set_quantum(&polling->vectors[i].softirq.runner, quantum_us);
-		cxib_poll_runner_set_quantum(&polling->vectors[i].thread.runner, quantum_us);
+		vector = &polling->vectors[i];
+		cxib_poll_runner_set_quantum(vector, &vector->softirq.runner, quantum_us);
+		cxib_poll_runner_set_quantum(vector, &vector->thread.runner, quantum_us);
 	}
 	list_for_each_entry(poll, &polling->cqs, node) {
-		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
-		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
+		cxib_poll_runner_set_quantum(poll->vector, &poll->thread.runner, quantum_us);
+		cxib_poll_runner_set_quantum(poll->vector, &poll->work.runner, quantum_us);
 		set_slice(poll);
 	}
 }
@@ -169,6 +201,7 @@ int cxib_poll_device_apply(struct cxib_poll_device *polling,
 
 	lockdep_assert_held(&polling->policy->lock);
 
+	schedule_delayed_work(&polling->stop_threads, 0);
 	list_for_each_entry(poll, &polling->cqs, node) {
 		if (poll->is_explicit)
 			continue;
@@ -230,6 +263,7 @@ int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq
 	int err;
 
 	guard(mutex)(&polling->policy->lock);
+	schedule_delayed_work(&polling->stop_threads, 0);
 	if (options->context == CXIB_CQ_DEVICE_SETTINGS)
 		return reset_options(polling, poll);
 	err = prepare(polling, poll, target);
@@ -286,12 +320,13 @@ static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 	if (!poll)
 		return NULL;
 	poll->cq = cq;
+	poll->vector = vector_of(cq);
 	cxib_reference_init(&poll->reference);
 	cxib_poll_init(&poll->state);
 	poll->weight = 1;
 	cxib_poll_entry_init(&poll->entry, 1);
-	cxib_poll_thread_init(&poll->thread, true, quantum_us);
-	cxib_poll_work_init(&poll->work, quantum_us);
+	cxib_poll_thread_init(&poll->thread, poll->vector, true, quantum_us);
+	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
 	return poll;
 }
 
@@ -314,7 +349,7 @@ static int create_cq(struct cxib_cq *cq)
 	if (!poll)
 		return -ENOMEM;
 	list_add_tail(&poll->node, &polling->cqs);
-	vector_of(polling, poll)->num_cqs++;
+	poll->vector->num_cqs++;
 	cq->poll = poll;
 	follow(polling, poll, settings);
 	return 0;
@@ -335,7 +370,7 @@ static void destroy_cq(struct cxib_cq *cq)
 	polling = polling_of(poll);
 	scoped_guard(mutex, &polling->policy->lock) {
 		list_del(&poll->node);
-		vector_of(polling, poll)->num_cqs--;
+		poll->vector->num_cqs--;
 		polling->num_threads -= !!poll->thread.task;
 		/* The resource tracker may still look at the CQ. */
 		WRITE_ONCE(cq->poll, NULL);
@@ -354,14 +389,7 @@ static void synchronize_cq(struct cxib_cq *cq)
 /* Called in the interrupt, which has taken the claim. */
 static bool queue_cq(struct cxib_cq *cq)
 {
-	struct cxib_poll_cq *poll = cq->poll;
-	/* Pairs with use_target(). */
-	struct cxib_poll_runner *runner = smp_load_acquire(&poll->next_runner);
-
-	if (!runner)
-		return false;
-	cxib_poll_runner_add(runner, poll);
-	return true;
+	return cxib_poll_runner_queue(cq->poll);
 }
 
 static int start(struct cxib_ibdev *ibdev)
@@ -377,6 +405,7 @@ static int start(struct cxib_ibdev *ibdev)
 	polling->policy = policy;
 	polling->num_vectors = num_vectors;
 	INIT_LIST_HEAD(&polling->cqs);
+	INIT_DELAYED_WORK(&polling->stop_threads, stop_threads);
 	guard(mutex)(&policy->lock);
 	for (i = 0; i < num_vectors; i++)
 		cxib_poll_vector_init(&polling->vectors[i], policy->settings.quantum_us);
@@ -394,6 +423,7 @@ static void stop(struct cxib_ibdev *ibdev)
 	debugfs_remove(polling->debugfs);
 	scoped_guard(mutex, &polling->policy->lock)
 		polling->policy->device = NULL;
+	cancel_delayed_work_sync(&polling->stop_threads);
 	for (i = 0; i < polling->num_vectors; i++)
 		cxib_poll_vector_stop(&polling->vectors[i], ibdev, i);
 	if (polling->bound)

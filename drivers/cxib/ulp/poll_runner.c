@@ -157,43 +157,96 @@ static u64 count_wait(struct cxib_poll_cq *poll)
 /* The quantum is used up: the CQ waits behind the others. Else it was empty, or new. */
 static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, bool is_backlogged)
 {
-	lockdep_assert_held(&runner->lock);
+	lockdep_assert_held(&poll->vector->lock);
 
 	poll->queued_at = local_clock();
 	/* Rounds are those of one list. */
 	if (poll->runner != runner)
 		cxib_poll_entry_init(&poll->entry, READ_ONCE(poll->weight));
+	/* The RDMA core has polled the CQ, and counts for itself. */
+	if (!poll->runner)
+		poll->completed = 0;
 	poll->runner = runner;
 	poll->entry.weight = READ_ONCE(poll->weight);
 	if (is_backlogged)
 		cxib_poll_list_requeue(&runner->list, &poll->entry);
 	else
 		cxib_poll_list_add(&runner->list, &poll->entry);
+	if (runner->is_active)
+		return;
+	runner->is_active = true;
+	runner->ops->kick(runner);
+}
+
+static void leave_to_core(struct cxib_poll_cq *poll)
+{
+	lockdep_assert_held(&poll->vector->lock);
+
+	if (cxib_poll_is_armed(&poll->state))
+		poll->runner = NULL;
 }
 
 /**
- * cxib_poll_runner_add() - queue a CQ after an event
- * @runner: runner that polls the CQ until it arms it
+ * cxib_poll_runner_queue() - queue a CQ after an event
  * @poll: CQ whose claim was taken
  *
  * Context: any.
+ * Return: true if a runner polls the CQ until it arms it; false if the RDMA core is to.
  */
-void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll)
+bool cxib_poll_runner_queue(struct cxib_poll_cq *poll)
 {
+	struct cxib_poll_runner *runner;
 	unsigned long flags;
-	bool is_idle = false;
 
-	spin_lock_irqsave(&runner->lock, flags);
-	if (cxib_poll_event(&poll->state)) {
+	spin_lock_irqsave(&poll->vector->lock, flags);
+	runner = poll->next_runner;
+	if (!runner) {
+		leave_to_core(poll);
+	} else if (cxib_poll_event(&poll->state)) {
 		refcount_inc(&poll->reference.count);
 		trace_cq_queue(poll->cq);
 		link_cq(runner, poll, false);
-		is_idle = !runner->is_active;
-		runner->is_active = true;
 	}
-	spin_unlock_irqrestore(&runner->lock, flags);
-	if (is_idle)
-		runner->ops->kick(runner);
+	spin_unlock_irqrestore(&poll->vector->lock, flags);
+	return runner;
+}
+
+/**
+ * cxib_poll_runner_change() - let another runner have a CQ from its next event or turn on
+ * @poll: CQ
+ * @next: the runner, whose entity exists; NULL: the RDMA core
+ *
+ * Context: any.
+ */
+void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next)
+{
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
+		/* Events of a CQ that is left to the RDMA core do not get here. */
+		if (!poll->next_runner)
+			leave_to_core(poll);
+		poll->next_runner = next;
+		WRITE_ONCE(poll->cq->is_scheduled, next);
+	}
+}
+
+/**
+ * cxib_poll_runner_current() - what polls a CQ
+ * @poll: CQ; the caller holds the policy lock
+ *
+ * Context: any.
+ * Return: what polls the CQ now, or after the next event if nothing does.
+ */
+enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll)
+{
+	enum cxib_poll_target target = poll->target;
+
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
+		if (!cxib_poll_is_armed(&poll->state))
+			target = poll->runner ? poll->runner->target : target;
+		else if (!poll->runner && !cxib_claim_is_set(&poll->cq->claim))
+			target = CXIB_POLL_CORE;
+	}
+	return target;
 }
 
 /**
@@ -206,14 +259,9 @@ void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *
  */
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
 {
-	struct cxib_poll_runner *runner = poll->runner;
 	bool is_linked;
 
-	if (!runner) {
-		cxib_poll_free(&poll->state);
-		return;
-	}
-	scoped_guard(spinlock_irqsave, &runner->lock) {
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		is_linked = cxib_poll_free(&poll->state);
 		if (is_linked)
 			cxib_poll_list_del(&poll->entry);
@@ -242,49 +290,68 @@ void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
 }
 
 /* The next event kicks an idle runner. */
-static void set_idle(struct cxib_poll_runner *runner)
+static void set_idle(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
 {
-	lockdep_assert_held(&runner->lock);
+	lockdep_assert_held(&vector->lock);
 
 	runner->is_active = false;
 	if (runner->ops->idle)
 		runner->ops->idle(runner);
 }
 
-static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
+static struct cxib_poll_cq *begin_turn(struct cxib_poll_vector *vector,
+				       struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_entry *entry;
 	struct cxib_poll_cq *poll = NULL;
 
-	scoped_guard(spinlock_irqsave, &runner->lock) {
+	scoped_guard(spinlock_irqsave, &vector->lock) {
 		entry = cxib_poll_list_next(&runner->list);
 		if (entry) {
 			poll = container_of(entry, struct cxib_poll_cq, entry);
 			/* cxib_poll_runner_remove() unlinks CQs that are freed. */
 			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
 		} else {
-			set_idle(runner);
+			set_idle(vector, runner);
 		}
 	}
 	return poll;
 }
 
-/* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
-static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
-		     enum cxib_poll_end end)
+/*
+ * Returns whether the CQ has to be handed over. A CQ that has completions left stays with its
+ * runner, unless it was given to another one meanwhile: it may never be empty.
+ */
+static bool requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+			       enum cxib_poll_end end, bool *is_linked)
 {
-	bool is_linked, is_idle;
+	lockdep_assert_held(&poll->vector->lock);
+
+	*is_linked = false;
+	if (poll->next_runner != runner)
+		return cxib_poll_release(&poll->state, end);
+	*is_linked = cxib_poll_requeue(&poll->state, end);
+	if (*is_linked)
+		link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
+	return false;
+}
+
+/* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
+static bool end_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner,
+		     struct cxib_poll_cq *poll, enum cxib_poll_end end)
+{
+	bool is_linked, is_released, is_idle;
 
 	if (end == CXIB_POLL_END_QUANTUM)
 		poll->statistics.quantum_ends++;
-	scoped_guard(spinlock_irqsave, &runner->lock) {
-		is_linked = cxib_poll_requeue(&poll->state, end);
-		if (is_linked)
-			link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
+	scoped_guard(spinlock_irqsave, &vector->lock) {
+		is_released = requeue_or_release(runner, poll, end, &is_linked);
 		is_idle = cxib_poll_list_idle(&runner->list);
 		if (is_idle)
-			set_idle(runner);
+			set_idle(vector, runner);
 	}
+	if (is_released)
+		cxib_cq_hand_over(poll->cq);
 	if (!is_linked)
 		cxib_reference_put(&poll->reference);
 	return !is_idle;
@@ -292,14 +359,15 @@ static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
 
 /**
  * cxib_poll_runner_turn() - poll the next CQ for its share of the time
+ * @vector: completion vector of its CQs
  * @runner: runner; only its entity calls this
  *
  * Context: that of the entity; done() handlers run.
  * Return: true if there is another CQ to poll; false if the runner is idle.
  */
-bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
+bool cxib_poll_runner_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
 {
-	struct cxib_poll_cq *poll = begin_turn(runner);
+	struct cxib_poll_cq *poll = begin_turn(vector, runner);
 	enum cxib_poll_end end;
 	u64 waited, start;
 
@@ -311,21 +379,22 @@ bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 	runner->turn_completed = 0;
 	end = cxib_poll_turn(&poll->state, &turn_ops);
 	trace_cq_run(poll->cq, waited, local_clock() - start, runner->turn_completed, end);
-	return end_turn(runner, poll, end);
+	return end_turn(vector, runner, poll, end);
 }
 
 /**
  * cxib_poll_runner_repay() - skip a turn of a CQ whose earlier turns were too long
+ * @vector: completion vector of the CQ
  * @runner: runner of one CQ; only its entity calls this
  *
  * Context: any.
  * Return: true if the turn is skipped; false if the CQ may have it.
  */
-bool cxib_poll_runner_repay(struct cxib_poll_runner *runner)
+bool cxib_poll_runner_repay(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
 {
 	bool has_paid;
 
-	scoped_guard(spinlock_irqsave, &runner->lock)
+	scoped_guard(spinlock_irqsave, &vector->lock)
 		has_paid = cxib_poll_list_repay(&runner->list);
 	return has_paid;
 }
@@ -343,27 +412,30 @@ bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner)
 
 /**
  * cxib_poll_runner_set_quantum() - set the time that a CQ gets in a turn
+ * @vector: completion vector of its CQs
  * @runner: runner
  * @quantum_us: time of a CQ of weight 1, in microseconds
  *
  * Context: any.
  */
-void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
+void cxib_poll_runner_set_quantum(struct cxib_poll_vector *vector,
+				  struct cxib_poll_runner *runner, u32 quantum_us)
 {
-	scoped_guard(spinlock_irqsave, &runner->lock)
+	scoped_guard(spinlock_irqsave, &vector->lock)
 		runner->list.quantum_ns = quantum_us * NSEC_PER_USEC;
 }
 
 /**
  * cxib_poll_runner_init() - initialise an idle runner
  * @runner: runner
+ * @target: what it is
  * @ops: its entity
  * @quantum_us: as cxib_poll_runner_set_quantum()
  */
-void cxib_poll_runner_init(struct cxib_poll_runner *runner,
+void cxib_poll_runner_init(struct cxib_poll_runner *runner, enum cxib_poll_target target,
 			   const struct cxib_poll_runner_ops *ops, u32 quantum_us)
 {
 	runner->ops = ops;
-	spin_lock_init(&runner->lock);
+	runner->target = target;
 	cxib_poll_list_init(&runner->list, quantum_us * NSEC_PER_USEC);
 }

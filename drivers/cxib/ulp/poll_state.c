@@ -116,6 +116,28 @@ bool cxib_poll_requeue(struct cxib_poll_state *state, enum cxib_poll_end end)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_requeue);
 
 /**
+ * cxib_poll_release() - give a CQ away after its turn
+ * @state: of the CQ; not touched if the event owns the CQ
+ * @end: result of cxib_poll_turn()
+ *
+ * Context: any; the lock of the list is held.
+ * Return: true if the caller must deliver the event whose claim was taken for the turn, and drop
+ * the reference afterwards; false if it must drop the reference.
+ */
+bool cxib_poll_release(struct cxib_poll_state *state, enum cxib_poll_end end)
+{
+	switch (end) {
+	case CXIB_POLL_END_QUANTUM:
+		return change(state, CXIB_POLL_RUNNING, CXIB_POLL_ARMED);
+	case CXIB_POLL_END_MISSED:
+		return cxib_poll_is_armed(state);
+	default:
+		return false;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_release);
+
+/**
  * cxib_poll_free() - end the turns of a CQ
  * @state: of a CQ that has no events any more
  *

@@ -8,6 +8,7 @@
  *	  |  cxib_poll_begin(): a runner has unlinked it
  *	RUNNING	a runner polls in cxib_poll_turn()
  *	  |- cxib_poll_requeue(): the quantum is used up; back to QUEUED
+ *	  |- cxib_poll_release(): the same, but another one is to poll; ARMED as after an event
  *	  `- the CQ is empty: ARMED again before it is armed, because the event may come
  *	     before the arming returns
  *	GONE	cxib_poll_free(): from any of these, for ever
@@ -76,6 +77,13 @@ bool cxib_poll_event(struct cxib_poll_state *state);
 bool cxib_poll_begin(struct cxib_poll_state *state);
 enum cxib_poll_end cxib_poll_turn(struct cxib_poll_state *state, const struct cxib_poll_ops *ops);
 bool cxib_poll_requeue(struct cxib_poll_state *state, enum cxib_poll_end end);
+bool cxib_poll_release(struct cxib_poll_state *state, enum cxib_poll_end end);
 bool cxib_poll_free(struct cxib_poll_state *state);
+
+/* Whether the next event may queue the CQ. Its claim may have been taken for the RDMA core. */
+static inline bool cxib_poll_is_armed(const struct cxib_poll_state *state)
+{
+	return atomic_read(&state->phase) == CXIB_POLL_ARMED;
+}
 
 #endif

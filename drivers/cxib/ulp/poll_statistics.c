@@ -36,7 +36,7 @@ int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", target_names[poll->target]) ||
+	if (rdma_nl_put_driver_string(message, "context", target_names[cxib_poll_runner_current(poll)]) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -81,12 +81,12 @@ static void show_waits(struct seq_file *file, const struct cxib_poll_statistics 
 	seq_putc(file, '\n');
 }
 
-static void show_cq(struct seq_file *file, const struct cxib_poll_cq *poll)
+static void show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
 	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u", poll->cq->cqn,
-		   poll->cq->ib.comp_vector, target_names[poll->target],
+		   poll->cq->ib.comp_vector, target_names[cxib_poll_runner_current(poll)],
 		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
 		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
 		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),

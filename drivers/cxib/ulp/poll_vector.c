@@ -15,6 +15,11 @@
 /* A call counts as this much of the budget of 256 that a softirq has. */
 #define SOFTIRQ_WEIGHT		64
 
+static struct cxib_poll_vector *vector_of_iop(struct irq_poll *iop)
+{
+	return container_of(iop, struct cxib_poll_vector, softirq.iop);
+}
+
 static struct cxib_poll_softirq *softirq_of(struct cxib_poll_runner *runner)
 {
 	return container_of(runner, struct cxib_poll_softirq, runner);
@@ -30,10 +35,9 @@ static void kick_softirq(struct cxib_poll_runner *runner)
 	irq_poll_sched(&softirq_of(runner)->iop);
 }
 
-/* With the lock held: a CQ that is queued later finds the softirq ready to be scheduled. */
+/* A CQ that is queued later finds the softirq ready to be scheduled. */
 static void complete_softirq(struct cxib_poll_runner *runner)
 {
-	lockdep_assert_held(&runner->lock);
 	irq_poll_complete(&softirq_of(runner)->iop);
 }
 
@@ -48,12 +52,13 @@ static const struct cxib_poll_runner_ops softirq_ops = {
  */
 static int poll_softirq(struct irq_poll *iop, int budget)
 {
-	struct cxib_poll_softirq *softirq = container_of(iop, struct cxib_poll_softirq, iop);
-	u64 end = local_clock() + READ_ONCE(softirq->runner.list.quantum_ns);
+	struct cxib_poll_vector *vector = vector_of_iop(iop);
+	struct cxib_poll_runner *runner = &vector->softirq.runner;
+	u64 end = local_clock() + READ_ONCE(runner->list.quantum_ns);
 	bool is_active;
 
 	do {
-		is_active = cxib_poll_runner_turn(&softirq->runner);
+		is_active = cxib_poll_runner_turn(vector, runner);
 	} while (is_active && local_clock() < end);
 	return is_active ? budget : 0;
 }
@@ -76,9 +81,9 @@ static bool run_thread_turn(struct cxib_poll_thread *thread)
 	bool is_active;
 
 	if (thread->may_sleep)
-		return cxib_poll_runner_turn(&thread->runner);
+		return cxib_poll_runner_turn(thread->vector, &thread->runner);
 	local_bh_disable();
-	is_active = cxib_poll_runner_turn(&thread->runner);
+	is_active = cxib_poll_runner_turn(thread->vector, &thread->runner);
 	local_bh_enable();
 	return is_active;
 }
@@ -119,12 +124,17 @@ static int thread_fn(void *data)
 /**
  * cxib_poll_thread_init() - initialise a thread's runner
  * @thread: thread that is created later, if at all
+ * @vector: completion vector of its CQs
  * @may_sleep: its done() handlers may sleep
  * @quantum_us: as cxib_poll_runner_set_quantum()
  */
-void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 quantum_us)
+void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vector *vector,
+			   bool may_sleep, u32 quantum_us)
 {
-	cxib_poll_runner_init(&thread->runner, &thread_ops, quantum_us);
+	cxib_poll_runner_init(&thread->runner,
+			      may_sleep ? CXIB_POLL_OWN_THREAD : CXIB_POLL_THREAD, &thread_ops,
+			      quantum_us);
+	thread->vector = vector;
 	thread->runner.may_linger = true;
 	thread->may_sleep = may_sleep;
 }
@@ -193,8 +203,7 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 		return PTR_ERR(task);
 	set_default_cpus(task, node);
 	wake_up_process(task);
-	/* The task is complete before an interrupt kicks it. */
-	smp_store_release(&thread->task, task);
+	thread->task = task;
 	return 0;
 }
 
@@ -239,9 +248,10 @@ void cxib_poll_thread_stop(struct cxib_poll_thread *thread)
  */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 {
-	cxib_poll_runner_init(&vector->softirq.runner, &softirq_ops, quantum_us);
+	spin_lock_init(&vector->lock);
+	cxib_poll_runner_init(&vector->softirq.runner, CXIB_POLL_SOFTIRQ, &softirq_ops, quantum_us);
 	irq_poll_init(&vector->softirq.iop, SOFTIRQ_WEIGHT, poll_softirq);
-	cxib_poll_thread_init(&vector->thread, false, quantum_us);
+	cxib_poll_thread_init(&vector->thread, vector, false, quantum_us);
 }
 
 static void notify_affinity(const struct cxib_ibdev *ibdev, unsigned int number,

@@ -28,18 +28,22 @@ static void work_fn(struct work_struct *item)
 	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
 
 	/* Queued behind the work items of other CQs of the CPU, so that their turns alternate. */
-	if (cxib_poll_runner_repay(&work->runner) || cxib_poll_runner_turn(&work->runner))
+	if (cxib_poll_runner_repay(work->vector, &work->runner) ||
+	    cxib_poll_runner_turn(work->vector, &work->runner))
 		queue(work);
 }
 
 /**
  * cxib_poll_work_init() - initialise the work item of a CQ
  * @work: work item; its workqueue is set before a CQ is queued
+ * @vector: completion vector of the CQ
  * @quantum_us: as cxib_poll_runner_set_quantum()
  */
-void cxib_poll_work_init(struct cxib_poll_work *work, u32 quantum_us)
+void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
+			 u32 quantum_us)
 {
-	cxib_poll_runner_init(&work->runner, &work_ops, quantum_us);
+	cxib_poll_runner_init(&work->runner, CXIB_POLL_WORKQUEUE, &work_ops, quantum_us);
+	work->vector = vector;
 	INIT_WORK(&work->work, work_fn);
 }
 

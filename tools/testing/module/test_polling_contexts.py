@@ -130,6 +130,16 @@ class PollingContexts(PollingTest):
                 self.assertEqual(self.tracked_contexts(), {context})
         self.assertEqual(len(self.threads()), len(self.cqs()))
 
+    def test_own_threads_end_with_change_of_context(self) -> None:
+        for value in ("workqueue", "unbound", "core"):
+            with self.subTest(context=value):
+                self.set_all({"cq_process_context": "thread"})
+                self.assertEqual(len(self.threads()), len(self.cqs()))
+                self.set_all({"cq_process_context": value})
+                self.await_threads([])
+                self.assertIn("own threads: 0,", self.completion_queues())
+                self.use_cqs()
+
     def test_slice_of_own_thread_is_turn(self) -> None:
         """Else a CQ waits for the tick of another's thread. The scheduler takes 100 µs at least."""
         self.set_all({"cq_process_context": "thread", "cq_quantum_us": 300})
@@ -219,13 +229,11 @@ class FailingContexts(PollingTest):
         for value, function in [("thread", "cxib_poll_thread_create"), ("workqueue", "cxib_poll_workqueue"),
                                 ("unbound", "cxib_poll_workqueue")]:
             with self.subTest(context=value):
-                # A CQ keeps its own thread.
-                threads = self.threads()
                 with failing_allocations.no_memory_in(function):
                     self.assertIn("Cannot allocate memory", self.set("cq_process_context", value))
                     self.assertEqual(self.values(), DEFAULTS)
                     self.assertEqual({name for name, _ in self.cqs()}, {"core"})
-                    self.await_threads(threads)
+                    self.await_threads([])
                     self.use_cqs()
                 self.assertEqual(self.set("cq_process_context", value), "")
                 self.use_cqs()

@@ -112,6 +112,17 @@ static inline bool cxib_claim_take(struct cxib_claim *claim)
 }
 
 /**
+ * cxib_claim_is_set() - is there a claim that an event may take
+ * @claim: of the CQ
+ *
+ * Return: false while a CQ of ib_alloc_cq() is polled.
+ */
+static inline bool cxib_claim_is_set(const struct cxib_claim *claim)
+{
+	return atomic_read(&claim->count);
+}
+
+/**
  * cxib_claim_take_one() - take one of the claims
  * @claim: claim of a CQ whose ULP has its own comp_handler
  *

@@ -223,7 +223,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
  * function is inlined, since the test delays each event of a CQ that the RDMA core polls
  * (performance/policy.rst).
  *
- * Context: interrupts are off, unless the CQ is a user CQ.
+ * Context: interrupts are off, unless the CQ is a user CQ or one of ib_alloc_cq().
  */
 static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 {
@@ -232,6 +232,17 @@ static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 	if (unlikely(READ_ONCE(cq->is_scheduled)) && ibdev->polling->queue(cq))
 		return;
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/**
+ * cxib_cq_hand_over() - have a CQ polled by what is to poll it now
+ * @cq: CQ of ib_alloc_cq() whose claim the caller, another poller, has taken and gives away
+ *
+ * Context: any; comp_handler of such a CQ only queues it.
+ */
+void cxib_cq_hand_over(struct cxib_cq *cq)
+{
+	cxib_cq_deliver_event(cq);
 }
 
 /*

@@ -102,6 +102,7 @@ static inline bool cxib_cq_is_core_polled(const struct cxib_cq *cq)
 int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
 int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params);
 int cxib_cq_publish(struct cxib_cq *cq);
+void cxib_cq_hand_over(struct cxib_cq *cq);
 void cxib_cq_abort(struct cxib_cq *cq, struct ib_udata *udata);
 int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			  struct uverbs_attr_bundle *attrs);

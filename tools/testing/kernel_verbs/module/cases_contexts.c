@@ -78,7 +78,13 @@ static bool is_thread(const char *kind)
 	return !in_serving_softirq() && current->flags & PF_KTHREAD && strstr(current->comm, kind);
 }
 
-static bool is_in_context(const struct cxib_cq_options *options)
+/**
+ * kverbs_is_in_context() - where a done() handler runs
+ * @options: where it should. The settings of the HCA are those of the RDMA core.
+ *
+ * Return: true if the caller runs there.
+ */
+bool kverbs_is_in_context(const struct cxib_cq_options *options)
 {
 	switch (options->context) {
 	case CXIB_CQ_SOFTIRQ:
@@ -88,6 +94,8 @@ static bool is_in_context(const struct cxib_cq_options *options)
 	case CXIB_CQ_WORKQUEUE:
 	case CXIB_CQ_UNBOUND_WORKQUEUE:
 		return current->flags & PF_WQ_WORKER;
+	case CXIB_CQ_DEVICE_SETTINGS:
+		return in_serving_softirq() || current->flags & PF_WQ_WORKER;
 	default:
 		return !in_serving_softirq();
 	}
@@ -96,7 +104,7 @@ static bool is_in_context(const struct cxib_cq_options *options)
 /* Where done() runs must be as include/cxib/poll_context.h says. */
 static void check_execution(struct context_test *test, u32 number)
 {
-	if (test->fixed && !is_in_context(test->fixed))
+	if (test->fixed && !kverbs_is_in_context(test->fixed))
 		context_fail(test, "done() runs in another context", number);
 	if (test->may_sleep) {
 		if (in_serving_softirq() || softirq_count() || in_hardirq() || irqs_disabled())
@@ -464,6 +472,8 @@ const struct kverbs_case kverbs_context_cases[] = {
 	{ "context_own_thread_free", run_own_thread_free },
 	{ "context_workqueue_free", run_workqueue_free },
 	{ "context_unbound_free", run_unbound_free },
+	{ "context_full_softirq", kverbs_context_full_softirq },
+	{ "context_full_sleeping", kverbs_context_full_sleeping },
 	{ "context_invalid_options", kverbs_context_input },
 	{ "context_killed_caller", kverbs_context_killed },
 	{ "context_no_options", kverbs_context_no_options },

@@ -194,6 +194,13 @@ void kverbs_to_cpu(struct kverbs_end *end);
 int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad);
 
+/* cases_contexts.c */
+bool kverbs_is_in_context(const struct cxib_cq_options *options);
+
+/* cases_context_full.c */
+int kverbs_context_full_softirq(struct kverbs_report *report, const struct kverbs_settings *settings);
+int kverbs_context_full_sleeping(struct kverbs_report *report, const struct kverbs_settings *settings);
+
 /* cases_context_input.c */
 int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings);
 int kverbs_context_killed(struct kverbs_report *report, const struct kverbs_settings *settings);
