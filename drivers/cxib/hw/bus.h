@@ -47,8 +47,6 @@ enum cxib_hw_state {
  * @free_irq: undo @request_irq; @handler is not running on return
  * @synchronize_irq: waits for handlers of @vector that are running. May sleep.
  * @vector_cpu: returns the CPU that handles @vector at present
- * @notify_affinity: registers @notify, the only one of @vector, to be called when the CPUs of
- *	@vector change. NULL unregisters it; the function is not running on return. May sleep.
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -63,8 +61,6 @@ struct cxib_bus_ops {
 	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
 	void (*synchronize_irq)(struct cxib_bus *bus, unsigned int vector);
 	unsigned int (*vector_cpu)(struct cxib_bus *bus, unsigned int vector);
-	int (*notify_affinity)(struct cxib_bus *bus, unsigned int vector,
-			       struct irq_affinity_notify *notify);
 };
 
 /**

@@ -117,12 +117,6 @@ static unsigned int vector_cpu(struct cxib_bus *bus, unsigned int vector)
 	return cpus && !cpumask_empty(cpus) ? cpumask_first(cpus) : 0;
 }
 
-static int notify_affinity(struct cxib_bus *bus, unsigned int vector,
-			   struct irq_affinity_notify *notify)
-{
-	return irq_set_affinity_notifier(pci_irq_vector(to_pci(bus)->pdev, vector), notify);
-}
-
 static const struct cxib_bus_ops ops = {
 	.read = read_register,
 	.write = write_register,
@@ -134,7 +128,6 @@ static const struct cxib_bus_ops ops = {
 	.free_irq = free_vector,
 	.synchronize_irq = synchronize_vector,
 	.vector_cpu = vector_cpu,
-	.notify_affinity = notify_affinity,
 };
 
 /**

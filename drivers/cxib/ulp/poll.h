@@ -94,17 +94,12 @@ struct cxib_poll_work {
  * @softirq: its softirq
  * @thread: its thread
  * @num_cqs: number of CQs with events; protected by the policy lock
- * @affinity: lets @thread follow the interrupt to another NUMA node
- * @cpus: CPUs that the driver has given to @thread; set before @affinity is registered, then by
- *	that only
  */
 struct cxib_poll_vector {
 	spinlock_t lock; /* runners, where CQs are queued */
 	struct cxib_poll_softirq softirq;
 	struct cxib_poll_thread thread;
 	unsigned int num_cqs;
-	struct irq_affinity_notify affinity;
-	struct cpumask cpus;
 };
 
 /* Buckets of the histogram of waits: below 1 us, 2 us, 4 us, ... 32,768 us, and above. */
@@ -238,10 +233,7 @@ bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
 
 /* poll_vector.c */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us);
-int cxib_poll_vector_create_thread(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
-				   unsigned int number);
-void cxib_poll_vector_stop(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
-			   unsigned int number);
+void cxib_poll_vector_stop(struct cxib_poll_vector *vector);
 void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vector *vector,
 			   bool may_sleep, u32 quantum_us);
 int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,

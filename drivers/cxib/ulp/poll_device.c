@@ -24,7 +24,8 @@ static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll
 {
 	if (vector->thread.task)
 		return 0;
-	return cxib_poll_vector_create_thread(vector, polling->ibdev, vector - polling->vectors);
+	return cxib_poll_thread_create(&vector->thread, polling->ibdev, "comp",
+				       vector - polling->vectors);
 }
 
 /* The slice of a CQ's own thread is the turn of the CQ. */
@@ -425,7 +426,7 @@ static void stop(struct cxib_ibdev *ibdev)
 		polling->policy->device = NULL;
 	cancel_delayed_work_sync(&polling->stop_threads);
 	for (i = 0; i < polling->num_vectors; i++)
-		cxib_poll_vector_stop(&polling->vectors[i], ibdev, i);
+		cxib_poll_vector_stop(&polling->vectors[i]);
 	if (polling->bound)
 		destroy_workqueue(polling->bound);
 	if (polling->unbound)

@@ -9,6 +9,7 @@
 #include <linux/sched/isolation.h>
 #include <uapi/linux/sched/types.h>
 
+#include "compat/kthread.h"
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
@@ -140,7 +141,7 @@ void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vec
 }
 
 /* CPUs of the NUMA node of the device that are not isolated; without a node, of all nodes. */
-static void set_default_cpus(struct task_struct *task, int node)
+static void set_cpus(struct task_struct *task, int node)
 {
 	const struct cpumask *near = node == NUMA_NO_NODE ? cpu_possible_mask :
 							    cpumask_of_node(node);
@@ -151,31 +152,8 @@ static void set_default_cpus(struct task_struct *task, int node)
 	cpumask_and(cpus, near, housekeeping_cpumask(HK_TYPE_DOMAIN));
 	cpumask_and(cpus, cpus, housekeeping_cpumask(HK_TYPE_KTHREAD));
 	if (cpumask_intersects(cpus, cpu_online_mask))
-		set_cpus_allowed_ptr(task, cpus);
+		cxib_prefer_cpus(task, cpus);
 	free_cpumask_var(cpus);
-}
-
-static struct cxib_poll_vector *vector_of(struct irq_affinity_notify *notify)
-{
-	return container_of(notify, struct cxib_poll_vector, affinity);
-}
-
-/* A thread that an administrator has moved stays there, wherever the interrupt goes. */
-static void follow_interrupt(struct irq_affinity_notify *notify, const cpumask_t *cpus)
-{
-	struct cxib_poll_vector *vector = vector_of(notify);
-	struct task_struct *task = vector->thread.task;
-	unsigned int cpu = cpumask_first_and(cpus, cpu_online_mask);
-
-	if (cpu >= nr_cpu_ids || !cpumask_equal(&task->cpus_mask, &vector->cpus))
-		return;
-	set_default_cpus(task, cpu_to_node(cpu));
-	cpumask_copy(&vector->cpus, &task->cpus_mask);
-}
-
-/* @affinity is part of the vector, which is freed after the notifier has been removed. */
-static void release_nothing(struct kref *kref)
-{
 }
 
 /**
@@ -201,7 +179,7 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 				      dev_name(&ibdev->ib.dev), kind, number);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	set_default_cpus(task, node);
+	set_cpus(task, node);
 	wake_up_process(task);
 	thread->task = task;
 	return 0;
@@ -254,53 +232,14 @@ void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 	cxib_poll_thread_init(&vector->thread, vector, false, quantum_us);
 }
 
-static void notify_affinity(const struct cxib_ibdev *ibdev, unsigned int number,
-			    struct irq_affinity_notify *notify)
-{
-	struct cxib_bus *bus = ibdev->hw->bus;
-
-	bus->ops->notify_affinity(bus, ibdev->hw->comp_eqs[number].vector, notify);
-}
-
-/**
- * cxib_poll_vector_create_thread() - create the thread of a completion vector
- * @vector: vector without a thread
- * @ibdev: its device
- * @number: its number
- *
- * It follows the interrupt to another NUMA node, unless an administrator has moved it. The caller
- * holds the policy lock.
- *
- * Context: process context, may sleep.
- * Return: as cxib_poll_thread_create().
- */
-int cxib_poll_vector_create_thread(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
-				   unsigned int number)
-{
-	int err = cxib_poll_thread_create(&vector->thread, ibdev, "comp", number);
-
-	if (err)
-		return err;
-	cpumask_copy(&vector->cpus, &vector->thread.task->cpus_mask);
-	vector->affinity.notify = follow_interrupt;
-	vector->affinity.release = release_nothing;
-	notify_affinity(ibdev, number, &vector->affinity);
-	return 0;
-}
-
 /**
  * cxib_poll_vector_stop() - stop the runners of a completion vector
  * @vector: vector without CQs
- * @ibdev: its device
- * @number: its number
  *
  * Context: process context, may sleep.
  */
-void cxib_poll_vector_stop(struct cxib_poll_vector *vector, const struct cxib_ibdev *ibdev,
-			   unsigned int number)
+void cxib_poll_vector_stop(struct cxib_poll_vector *vector)
 {
 	irq_poll_disable(&vector->softirq.iop);
-	if (vector->thread.task)
-		notify_affinity(ibdev, number, NULL);
 	cxib_poll_thread_stop(&vector->thread);
 }

@@ -21,7 +21,8 @@ from recovering import RecoveryTest, trouble
 
 DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
 
-
+PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
+ISOLATED = (PROCESSORS / "isolated").read_text().strip()
 SYS_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}[platform.machine()]
 SCHED_ATTR = struct.Struct("=IIQiIQQQ")
 """Size, policy, flags, nice value, priority, runtime, deadline, period: struct sched_attr of the first version."""
@@ -176,6 +177,26 @@ class PollingContexts(PollingTest):
         self.assertEqual(guest.bind_error(self.hca), "")
         self.assertEqual(self.values(), DEFAULTS)
         self.await_threads([])
+
+
+@unittest.skipUnless(ISOLATED, "no processor is isolated: isolcpus=3 of --append, with --cpus 4 of tools/lab/run")
+class IsolatedProcessors(PollingTest):
+    """The kernel chooses the processors of a thread as well: when it begins, and when a processor comes online."""
+
+    def masks(self) -> set[str]:
+        """Where the threads of CQs may run."""
+        files = [pathlib.Path(f"/proc/{thread}/status") for thread in self.thread_numbers()]
+        return {re.search(r"(?m)^Cpus_allowed_list:\s*(\S+)$", file.read_text())[1] for file in files}
+
+    def test_threads_keep_off_isolated_processors(self) -> None:
+        self.assertEqual(ISOLATED, "3")
+        self.set_all({"cq_process_context": "thread"})
+        self.use_cqs()
+        self.assertEqual(self.masks(), {"0-2"})
+        guest.write_attribute(PROCESSORS / "cpu1/online", "0")
+        guest.write_attribute(PROCESSORS / "cpu1/online", "1")
+        self.use_cqs()
+        self.assertEqual(self.masks(), {"0-2"})
 
 
 class Mads(PollingTest):
