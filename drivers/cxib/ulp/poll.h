@@ -102,9 +102,6 @@ struct cxib_poll_vector {
 	unsigned int num_cqs;
 };
 
-/* Buckets of the histogram of waits: below 1 us, 2 us, 4 us, ... 32,768 us, and above. */
-#define CXIB_POLL_WAITS		17
-
 /**
  * struct cxib_poll_statistics - what a CQ has seen of its runners
  * @turns: number of turns
@@ -112,7 +109,6 @@ struct cxib_poll_vector {
  * @quantum_ends: number of turns that ended with completions left
  * @missed: number of times that the CQ had completions when it was armed
  * @wait_us_max: longest time between queueing and turn, in microseconds
- * @waits: number of waits by bucket
  */
 struct cxib_poll_statistics {
 	u64 turns;
@@ -120,7 +116,6 @@ struct cxib_poll_statistics {
 	u64 quantum_ends;
 	u64 missed;
 	u32 wait_us_max;
-	u64 waits[CXIB_POLL_WAITS];
 };
 
 /**

@@ -150,7 +150,6 @@ static u64 count_wait(struct cxib_poll_cq *poll)
 	wait_us = min_t(u64, div_u64(waited, NSEC_PER_USEC), U32_MAX);
 	statistics->turns++;
 	statistics->wait_us_max = max(statistics->wait_us_max, wait_us);
-	statistics->waits[min_t(unsigned int, fls(wait_us), CXIB_POLL_WAITS - 1)]++;
 	return waited;
 }
 

@@ -72,31 +72,18 @@ static unsigned int count_left(const struct cxib_poll_device *polling)
 	return count;
 }
 
-static void show_waits(struct seq_file *file, const struct cxib_poll_statistics *statistics)
-{
-	unsigned int i;
-
-	for (i = 0; i < CXIB_POLL_WAITS; i++)
-		seq_printf(file, "%c%llu", i ? ',' : ' ', READ_ONCE(statistics->waits[i]));
-	seq_putc(file, '\n');
-}
-
 static void show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u", poll->cq->cqn,
+	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", poll->cq->cqn,
 		   poll->cq->ib.comp_vector, target_names[cxib_poll_runner_current(poll)],
 		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
 		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
 		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),
 		   READ_ONCE(poll->cq->claim.num_late), READ_ONCE(statistics->wait_us_max));
-	show_waits(file, statistics);
 }
 
-/*
- * The last column counts the waits between event and turn: shorter than 1 us, 2 us, 4 us and so on.
- */
 static int completion_queues_show(struct seq_file *file, void *unused)
 {
 	struct cxib_poll_device *polling = file->private;
@@ -108,7 +95,7 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 		   atomic_read(&polling->ibdev->num_unknown_cq_events));
 	show_vectors(file, polling);
 	seq_puts(file,
-		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max waits\n");
+		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max\n");
 	list_for_each_entry(poll, &polling->cqs, node)
 		show_cq(file, poll);
 	return 0;

