@@ -5,48 +5,44 @@
 
 /* Values of devlink's cq_softirq_context and cq_process_context: Documentation/tuning.rst. */
 struct target_case {
-	const char *name;
-	int softirq_err;
-	enum cxib_poll_target softirq;
-	int process_err;
-	enum cxib_poll_target process;
+	const char *value;
+	int softirq;
+	int process;
 };
 
 static const struct target_case target_cases[] = {
-	{ "core", 0, CXIB_POLL_CORE, 0, CXIB_POLL_CORE },
-	{ "softirq", 0, CXIB_POLL_SOFTIRQ, -EINVAL },
-	{ "thread", 0, CXIB_POLL_THREAD, 0, CXIB_POLL_OWN_THREAD },
-	{ "workqueue", -EINVAL, 0, 0, CXIB_POLL_WORKQUEUE },
-	{ "unbound", -EINVAL, 0, 0, CXIB_POLL_UNBOUND },
-	{ "", -EINVAL, 0, -EINVAL },
-	{ "Core", -EINVAL, 0, -EINVAL },
-	{ "threads", -EINVAL, 0, -EINVAL },
+	{ "core", CXIB_POLL_CORE, CXIB_POLL_CORE },
+	{ "softirq", CXIB_POLL_SOFTIRQ, -EINVAL },
+	{ "thread", CXIB_POLL_THREAD, CXIB_POLL_OWN_THREAD },
+	{ "workqueue", -EINVAL, CXIB_POLL_WORKQUEUE },
+	{ "unbound", -EINVAL, CXIB_POLL_UNBOUND },
+	{ "", -EINVAL, -EINVAL },
+	{ "Core", -EINVAL, -EINVAL },
+	{ "threads", -EINVAL, -EINVAL },
+	{ "own thread", -EINVAL, -EINVAL },
 };
 
 static void describe(const struct target_case *test_case, char *text)
 {
-	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->name);
+	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->value);
 }
 
 KUNIT_ARRAY_PARAM(target, target_cases, describe);
 
-static void target_of_name_fits_its_class(struct kunit *test)
+static void expect_target(struct kunit *test, const char *value, int expected, int target)
+{
+	KUNIT_EXPECT_EQ(test, expected, target);
+	if (target >= 0)
+		KUNIT_EXPECT_STREQ(test, value, cxib_poll_target_value(target));
+}
+
+static void target_of_value_fits_its_class(struct kunit *test)
 {
 	const struct target_case *expected = test->param_value;
-	enum cxib_poll_target target;
+	const char *value = expected->value;
 
-	KUNIT_EXPECT_EQ(test, expected->softirq_err,
-			cxib_poll_softirq_target(expected->name, &target));
-	if (!expected->softirq_err) {
-		KUNIT_EXPECT_EQ(test, expected->softirq, target);
-		KUNIT_EXPECT_STREQ(test, expected->name, cxib_poll_target_name(target));
-	}
-	KUNIT_EXPECT_EQ(test, expected->process_err,
-			cxib_poll_process_target(expected->name, &target));
-	if (!expected->process_err) {
-		KUNIT_EXPECT_EQ(test, expected->process, target);
-		KUNIT_EXPECT_STREQ(test, expected->name, cxib_poll_target_name(target));
-	}
+	expect_target(test, value, expected->softirq, cxib_poll_softirq_target(value));
+	expect_target(test, value, expected->process, cxib_poll_process_target(value));
 }
 
 static void policy_init_leaves_cqs_to_core(struct kunit *test)
@@ -83,7 +79,7 @@ static void policy_set_without_device_is_kept(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE_PARAM(target_of_name_fits_its_class, target_gen_params),
+	KUNIT_CASE_PARAM(target_of_value_fits_its_class, target_gen_params),
 	KUNIT_CASE(policy_init_leaves_cqs_to_core),
 	KUNIT_CASE(policy_set_without_device_is_kept),
 	{}

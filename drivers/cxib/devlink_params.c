@@ -30,9 +30,7 @@ static struct cxib_poll_policy *params_policy(struct devlink *devlink)
 static int params_check_softirq(const union devlink_param_value *value,
 				struct netlink_ext_ack *extack)
 {
-	enum cxib_poll_target unused;
-
-	if (!cxib_poll_softirq_target(value->vstr, &unused))
+	if (cxib_poll_softirq_target(value->vstr) >= 0)
 		return 0;
 	NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
 	return -EINVAL;
@@ -41,9 +39,7 @@ static int params_check_softirq(const union devlink_param_value *value,
 static int params_check_process(const union devlink_param_value *value,
 				struct netlink_ext_ack *extack)
 {
-	enum cxib_poll_target unused;
-
-	if (!cxib_poll_process_target(value->vstr, &unused))
+	if (cxib_poll_process_target(value->vstr) >= 0)
 		return 0;
 	NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
 	return -EINVAL;
@@ -193,13 +189,19 @@ int cxib_param_store(struct cxib_poll_settings *settings, u32 id,
 {
 	const struct cxib_param *param = cxib_param_find(id);
 	void *member;
+	int target;
 
 	if (!param)
 		return -EINVAL;
 	member = (void *)settings + param->offset;
-	if (param->find)
-		return param->find(value->vstr, member);
-	*(u32 *)member = value->vu32;
+	if (!param->find) {
+		*(u32 *)member = value->vu32;
+		return 0;
+	}
+	target = param->find(value->vstr);
+	if (target < 0)
+		return target;
+	*(enum cxib_poll_target *)member = target;
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_param_store);
@@ -223,7 +225,7 @@ int cxib_param_load(const struct cxib_poll_settings *settings, u32 id,
 	member = (const void *)settings + param->offset;
 	if (param->find)
 		strscpy(value->vstr,
-			cxib_poll_target_name(*(const enum cxib_poll_target *)member),
+			cxib_poll_target_value(*(const enum cxib_poll_target *)member),
 			sizeof(value->vstr));
 	else
 		value->vu32 = *(const u32 *)member;

@@ -1,88 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Settings of the polling contexts: names, limits, and how a change reaches the CQs. */
+/* Settings of the polling contexts, and how a change reaches the CQs. */
 #include <kunit/visibility.h>
-#include <linux/string.h>
 
 #include "ulp/poll.h"
-
-struct choice {
-	const char *name;
-	enum cxib_poll_target target;
-};
-
-/* Values of devlink's cq_softirq_context and cq_process_context; the first is the default. */
-static const struct choice softirq_choices[] = {
-	{ "core", CXIB_POLL_CORE },
-	{ "softirq", CXIB_POLL_SOFTIRQ },
-	{ "thread", CXIB_POLL_THREAD },
-};
-
-static const struct choice process_choices[] = {
-	{ "core", CXIB_POLL_CORE },
-	{ "workqueue", CXIB_POLL_WORKQUEUE },
-	{ "unbound", CXIB_POLL_UNBOUND },
-	{ "thread", CXIB_POLL_OWN_THREAD },
-};
-
-static int find_choice(const struct choice *choices, size_t count, const char *name,
-		       enum cxib_poll_target *target)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (!strcmp(choices[i].name, name)) {
-			*target = choices[i].target;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-/**
- * cxib_poll_softirq_target() - target of a value of cq_softirq_context
- * @name: value
- * @target: filled
- *
- * Return: 0; -EINVAL if there is no such value.
- */
-int cxib_poll_softirq_target(const char *name, enum cxib_poll_target *target)
-{
-	return find_choice(softirq_choices, ARRAY_SIZE(softirq_choices), name, target);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_softirq_target);
-
-/**
- * cxib_poll_process_target() - target of a value of cq_process_context
- * @name: value
- * @target: filled
- *
- * Return: 0; -EINVAL if there is no such value.
- */
-int cxib_poll_process_target(const char *name, enum cxib_poll_target *target)
-{
-	return find_choice(process_choices, ARRAY_SIZE(process_choices), name, target);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_process_target);
-
-/**
- * cxib_poll_target_name() - value of a devlink parameter
- * @target: target
- *
- * Return: its name as a value of cq_softirq_context or cq_process_context.
- */
-const char *cxib_poll_target_name(enum cxib_poll_target target)
-{
-	static const char *const names[] = {
-		[CXIB_POLL_CORE] = "core",
-		[CXIB_POLL_SOFTIRQ] = "softirq",
-		[CXIB_POLL_THREAD] = "thread",
-		[CXIB_POLL_OWN_THREAD] = "thread",
-		[CXIB_POLL_WORKQUEUE] = "workqueue",
-		[CXIB_POLL_UNBOUND] = "unbound",
-	};
-
-	return names[target];
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_target_name);
 
 /**
  * cxib_poll_policy_init() - set the defaults

@@ -69,8 +69,11 @@ void cxib_poll_policy_destroy(struct cxib_poll_policy *policy);
 void cxib_poll_policy_get(struct cxib_poll_policy *policy, struct cxib_poll_settings *settings);
 int cxib_poll_policy_set(struct cxib_poll_policy *policy,
 			 const struct cxib_poll_settings *settings);
+
+/* poll_target.c */
 const char *cxib_poll_target_name(enum cxib_poll_target target);
-int cxib_poll_softirq_target(const char *name, enum cxib_poll_target *target);
-int cxib_poll_process_target(const char *name, enum cxib_poll_target *target);
+int cxib_poll_softirq_target(const char *value);
+int cxib_poll_process_target(const char *value);
+const char *cxib_poll_target_value(enum cxib_poll_target target);
 
 #endif

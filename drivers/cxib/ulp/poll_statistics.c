@@ -8,21 +8,17 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static const char *const target_names[] = {
-	[CXIB_POLL_CORE] = "core",
-	[CXIB_POLL_SOFTIRQ] = "softirq",
-	[CXIB_POLL_THREAD] = "thread",
-	[CXIB_POLL_OWN_THREAD] = "own thread",
-	[CXIB_POLL_WORKQUEUE] = "workqueue",
-	[CXIB_POLL_UNBOUND] = "unbound workqueue",
-};
-
 static const char *const phase_names[] = {
 	[CXIB_POLL_ARMED] = "armed",
 	[CXIB_POLL_QUEUED] = "queued",
 	[CXIB_POLL_RUNNING] = "running",
 	[CXIB_POLL_GONE] = "destroyed",
 };
+
+static const char *current_name(struct cxib_poll_cq *poll)
+{
+	return cxib_poll_target_name(cxib_poll_runner_current(poll));
+}
 
 /**
  * cxib_poll_fill_res_cq() - add the polling context of a CQ to its entry in the resource tracker
@@ -36,7 +32,7 @@ int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", target_names[cxib_poll_runner_current(poll)]) ||
+	if (rdma_nl_put_driver_string(message, "context", current_name(poll)) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -77,7 +73,7 @@ static void show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
 	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", poll->cq->cqn,
-		   poll->cq->ib.comp_vector, target_names[cxib_poll_runner_current(poll)],
+		   poll->cq->ib.comp_vector, current_name(poll),
 		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
 		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
 		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),
