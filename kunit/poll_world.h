@@ -5,7 +5,7 @@
  *
  * A move is what one processor or the device does without another one seeing anything in
  * between: an atomic operation, a doorbell, an entry polled. The atomic operations are those of
- * verbs/cq/claim.h and ulp/poll_state.c themselves.
+ * verbs/cq/claim.h and ulp/poll_state.h themselves.
  *
  * cxib_poll_turn() is interrupted at each of its operations by calling it again: the results of
  * the operations that were there before are repeated, the next one is performed, and what the
