@@ -21,68 +21,44 @@
 #include "verbs/cq/cq.h"
 
 struct cxib_cq_options;
-struct cxib_poll_runner;
+struct cxib_poll_vector;
 struct task_struct;
 
 /**
- * struct cxib_poll_runner_ops - the entity behind a runner; called with the lock of the vector held
- * @kick: let the entity call cxib_poll_runner_turn() until that returns false; the runner was idle
- * @idle: the runner becomes idle; may be NULL
- */
-struct cxib_poll_runner_ops {
-	void (*kick)(struct cxib_poll_runner *runner);
-	void (*idle)(struct cxib_poll_runner *runner);
-};
-
-/**
  * struct cxib_poll_runner - polls CQs, one at a time
- * @ops: its entity
- * @target: what it is
- * @may_linger: may poll an empty CQ for a while before it arms it
+ * @vector: completion vector of its CQs
+ * @target: what it is; changes between the two kinds of work items
  * @list: CQs to poll; protected by the lock of the vector
  * @is_active: the entity has been kicked and has not become idle since; likewise
  * @turn_completed: number of completions of the running turn; owned by the entity
  */
 struct cxib_poll_runner {
-	const struct cxib_poll_runner_ops *ops;
+	struct cxib_poll_vector *vector;
 	enum cxib_poll_target target;
-	bool may_linger;
 	struct cxib_poll_list list;
 	bool is_active;
 	unsigned int turn_completed;
 };
 
-/* The softirq of a completion vector. */
-struct cxib_poll_softirq {
-	struct cxib_poll_runner runner;
-	struct irq_poll iop;
-};
-
 /**
  * struct cxib_poll_thread - the thread of a completion vector or of a CQ
  * @runner: the CQs that it polls
- * @vector: completion vector of its CQs
  * @task: the thread; NULL: not created. Changes with the policy lock held, while no CQ is queued
  *	with @runner or can be.
- * @may_sleep: done() handlers run with bottom halves enabled
  */
 struct cxib_poll_thread {
 	struct cxib_poll_runner runner;
-	struct cxib_poll_vector *vector;
 	struct task_struct *task;
-	bool may_sleep;
 };
 
 /**
  * struct cxib_poll_work - the work item of a CQ
  * @runner: the CQ that it polls
- * @vector: completion vector of the CQ
  * @work: runs one turn
- * @workqueue: where @work is queued next
+ * @workqueue: where @work is queued next; changes with the lock of the vector held
  */
 struct cxib_poll_work {
 	struct cxib_poll_runner runner;
-	struct cxib_poll_vector *vector;
 	struct work_struct work;
 	struct workqueue_struct *workqueue;
 };
@@ -92,12 +68,14 @@ struct cxib_poll_work {
  * @lock: protects the runners of its CQs, which of them a CQ is queued with, and where its next
  *	event goes; taken in interrupts
  * @softirq: its softirq
+ * @iop: polls the CQs of @softirq
  * @thread: its thread
  * @num_cqs: number of CQs with events; protected by the policy lock
  */
 struct cxib_poll_vector {
 	spinlock_t lock; /* runners, where CQs are queued */
-	struct cxib_poll_softirq softirq;
+	struct cxib_poll_runner softirq;
+	struct irq_poll iop;
 	struct cxib_poll_thread thread;
 	unsigned int num_cqs;
 };
@@ -213,24 +191,21 @@ static inline struct cxib_poll_device *polling_of(struct cxib_poll_cq *poll)
 }
 
 /* poll_runner.c */
-void cxib_poll_runner_init(struct cxib_poll_runner *runner, enum cxib_poll_target target,
-			   const struct cxib_poll_runner_ops *ops, u32 quantum_us);
-void cxib_poll_runner_set_quantum(struct cxib_poll_vector *vector,
-				  struct cxib_poll_runner *runner, u32 quantum_us);
+void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
+			   enum cxib_poll_target target, u32 quantum_us);
+void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us);
 bool cxib_poll_runner_queue(struct cxib_poll_cq *poll);
 void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next);
 enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
 void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll);
-bool cxib_poll_runner_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner);
-bool cxib_poll_runner_repay(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner);
+bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
+bool cxib_poll_runner_repay(struct cxib_poll_runner *runner);
 bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
 
 /* poll_vector.c */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us);
 void cxib_poll_vector_stop(struct cxib_poll_vector *vector);
-void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vector *vector,
-			   bool may_sleep, u32 quantum_us);
 int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
 			    const char *kind, u32 number);
 void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);

@@ -80,8 +80,10 @@ static int prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
 static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling,
 					 struct cxib_poll_cq *poll, bool is_unbound)
 {
-	WRITE_ONCE(poll->work.workqueue, cxib_poll_workqueue(polling, is_unbound));
-	WRITE_ONCE(poll->work.runner.target, is_unbound ? CXIB_POLL_UNBOUND : CXIB_POLL_WORKQUEUE);
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
+		WRITE_ONCE(poll->work.workqueue, is_unbound ? polling->unbound : polling->bound);
+		poll->work.runner.target = is_unbound ? CXIB_POLL_UNBOUND : CXIB_POLL_WORKQUEUE;
+	}
 	return &poll->work.runner;
 }
 
@@ -91,7 +93,7 @@ static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling,
 {
 	switch (target) {
 	case CXIB_POLL_SOFTIRQ:
-		return &poll->vector->softirq.runner;
+		return &poll->vector->softirq;
 	case CXIB_POLL_THREAD:
 		return &poll->vector->thread.runner;
 	case CXIB_POLL_OWN_THREAD:
@@ -156,18 +158,16 @@ static enum cxib_poll_target policy_target(const struct cxib_poll_cq *poll,
 
 static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 {
-	struct cxib_poll_vector *vector;
 	struct cxib_poll_cq *poll;
 	unsigned int i;
 
 	for (i = 0; i < polling->num_vectors; i++) {
-		vector = &polling->vectors[i];
-		cxib_poll_runner_set_quantum(vector, &vector->softirq.runner, quantum_us);
-		cxib_poll_runner_set_quantum(vector, &vector->thread.runner, quantum_us);
+		cxib_poll_runner_set_quantum(&polling->vectors[i].softirq, quantum_us);
+		cxib_poll_runner_set_quantum(&polling->vectors[i].thread.runner, quantum_us);
 	}
 	list_for_each_entry(poll, &polling->cqs, node) {
-		cxib_poll_runner_set_quantum(poll->vector, &poll->thread.runner, quantum_us);
-		cxib_poll_runner_set_quantum(poll->vector, &poll->work.runner, quantum_us);
+		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
+		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
 		set_slice(poll);
 	}
 }
@@ -326,7 +326,7 @@ static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 	cxib_poll_init(&poll->state);
 	poll->weight = 1;
 	cxib_poll_entry_init(&poll->entry, 1);
-	cxib_poll_thread_init(&poll->thread, poll->vector, true, quantum_us);
+	cxib_poll_runner_init(&poll->thread.runner, poll->vector, CXIB_POLL_OWN_THREAD, quantum_us);
 	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
 	return poll;
 }

@@ -84,6 +84,11 @@ static bool has_others(struct cxib_poll_runner *runner)
 	return !list_empty_careful(&runner->list.fresh) || !list_empty_careful(&runner->list.old);
 }
 
+static bool is_thread(const struct cxib_poll_runner *runner)
+{
+	return runner->target == CXIB_POLL_THREAD || runner->target == CXIB_POLL_OWN_THREAD;
+}
+
 /* The CQ is empty. Other CQs of the runner and other tasks of the CPU take precedence. */
 static bool linger(struct cxib_poll_state *state)
 {
@@ -91,7 +96,7 @@ static bool linger(struct cxib_poll_state *state)
 	u64 busy_poll_ns = READ_ONCE(poll->busy_poll_ns);
 	u64 now;
 
-	if (!busy_poll_ns || !poll->runner->may_linger)
+	if (!busy_poll_ns || !is_thread(poll->runner))
 		return false;
 	now = local_clock();
 	if (!poll->linger_until)
@@ -153,6 +158,29 @@ static u64 count_wait(struct cxib_poll_cq *poll)
 	return waited;
 }
 
+static struct cxib_poll_thread *thread_of(struct cxib_poll_runner *runner)
+{
+	return container_of(runner, struct cxib_poll_thread, runner);
+}
+
+static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
+{
+	return container_of(runner, struct cxib_poll_work, runner);
+}
+
+/* The runner was idle: its entity calls cxib_poll_runner_turn() until that returns false. */
+static void kick(struct cxib_poll_runner *runner)
+{
+	lockdep_assert_held(&runner->vector->lock);
+
+	if (runner->target == CXIB_POLL_SOFTIRQ)
+		irq_poll_sched(&runner->vector->iop);
+	else if (is_thread(runner))
+		wake_up_process(thread_of(runner)->task);
+	else
+		queue_work(work_of(runner)->workqueue, &work_of(runner)->work);
+}
+
 /* The quantum is used up: the CQ waits behind the others. Else it was empty, or new. */
 static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, bool is_backlogged)
 {
@@ -174,7 +202,7 @@ static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, 
 	if (runner->is_active)
 		return;
 	runner->is_active = true;
-	runner->ops->kick(runner);
+	kick(runner);
 }
 
 static void leave_to_core(struct cxib_poll_cq *poll)
@@ -288,30 +316,29 @@ void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 }
 
-/* The next event kicks an idle runner. */
-static void set_idle(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
+/* The next event kicks the runner, and finds a softirq ready to be scheduled. */
+static void set_idle(struct cxib_poll_runner *runner)
 {
-	lockdep_assert_held(&vector->lock);
+	lockdep_assert_held(&runner->vector->lock);
 
 	runner->is_active = false;
-	if (runner->ops->idle)
-		runner->ops->idle(runner);
+	if (runner->target == CXIB_POLL_SOFTIRQ)
+		irq_poll_complete(&runner->vector->iop);
 }
 
-static struct cxib_poll_cq *begin_turn(struct cxib_poll_vector *vector,
-				       struct cxib_poll_runner *runner)
+static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_entry *entry;
 	struct cxib_poll_cq *poll = NULL;
 
-	scoped_guard(spinlock_irqsave, &vector->lock) {
+	scoped_guard(spinlock_irqsave, &runner->vector->lock) {
 		entry = cxib_poll_list_next(&runner->list);
 		if (entry) {
 			poll = container_of(entry, struct cxib_poll_cq, entry);
 			/* cxib_poll_runner_remove() unlinks CQs that are freed. */
 			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
 		} else {
-			set_idle(vector, runner);
+			set_idle(runner);
 		}
 	}
 	return poll;
@@ -336,18 +363,18 @@ static bool requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll
 }
 
 /* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
-static bool end_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner,
-		     struct cxib_poll_cq *poll, enum cxib_poll_end end)
+static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+		     enum cxib_poll_end end)
 {
 	bool is_linked, is_released, is_idle;
 
 	if (end == CXIB_POLL_END_QUANTUM)
 		poll->statistics.quantum_ends++;
-	scoped_guard(spinlock_irqsave, &vector->lock) {
+	scoped_guard(spinlock_irqsave, &runner->vector->lock) {
 		is_released = requeue_or_release(runner, poll, end, &is_linked);
 		is_idle = cxib_poll_list_idle(&runner->list);
 		if (is_idle)
-			set_idle(vector, runner);
+			set_idle(runner);
 	}
 	if (is_released)
 		cxib_cq_hand_over(poll->cq);
@@ -358,15 +385,14 @@ static bool end_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *r
 
 /**
  * cxib_poll_runner_turn() - poll the next CQ for its share of the time
- * @vector: completion vector of its CQs
  * @runner: runner; only its entity calls this
  *
  * Context: that of the entity; done() handlers run.
  * Return: true if there is another CQ to poll; false if the runner is idle.
  */
-bool cxib_poll_runner_turn(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
+bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 {
-	struct cxib_poll_cq *poll = begin_turn(vector, runner);
+	struct cxib_poll_cq *poll = begin_turn(runner);
 	enum cxib_poll_end end;
 	u64 waited, start;
 
@@ -378,22 +404,21 @@ bool cxib_poll_runner_turn(struct cxib_poll_vector *vector, struct cxib_poll_run
 	runner->turn_completed = 0;
 	end = cxib_poll_turn(&poll->state, &turn_ops);
 	trace_cq_run(poll->cq, waited, local_clock() - start, runner->turn_completed, end);
-	return end_turn(vector, runner, poll, end);
+	return end_turn(runner, poll, end);
 }
 
 /**
  * cxib_poll_runner_repay() - skip a turn of a CQ whose earlier turns were too long
- * @vector: completion vector of the CQ
  * @runner: runner of one CQ; only its entity calls this
  *
  * Context: any.
  * Return: true if the turn is skipped; false if the CQ may have it.
  */
-bool cxib_poll_runner_repay(struct cxib_poll_vector *vector, struct cxib_poll_runner *runner)
+bool cxib_poll_runner_repay(struct cxib_poll_runner *runner)
 {
 	bool has_paid;
 
-	scoped_guard(spinlock_irqsave, &vector->lock)
+	scoped_guard(spinlock_irqsave, &runner->vector->lock)
 		has_paid = cxib_poll_list_repay(&runner->list);
 	return has_paid;
 }
@@ -411,30 +436,28 @@ bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner)
 
 /**
  * cxib_poll_runner_set_quantum() - set the time that a CQ gets in a turn
- * @vector: completion vector of its CQs
  * @runner: runner
  * @quantum_us: time of a CQ of weight 1, in microseconds
  *
  * Context: any.
  */
-void cxib_poll_runner_set_quantum(struct cxib_poll_vector *vector,
-				  struct cxib_poll_runner *runner, u32 quantum_us)
+void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
 {
-	scoped_guard(spinlock_irqsave, &vector->lock)
+	scoped_guard(spinlock_irqsave, &runner->vector->lock)
 		runner->list.quantum_ns = quantum_us * NSEC_PER_USEC;
 }
 
 /**
  * cxib_poll_runner_init() - initialise an idle runner
- * @runner: runner
+ * @runner: zeroed
+ * @vector: completion vector of its CQs
  * @target: what it is
- * @ops: its entity
  * @quantum_us: as cxib_poll_runner_set_quantum()
  */
-void cxib_poll_runner_init(struct cxib_poll_runner *runner, enum cxib_poll_target target,
-			   const struct cxib_poll_runner_ops *ops, u32 quantum_us)
+void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
+			   enum cxib_poll_target target, u32 quantum_us)
 {
-	runner->ops = ops;
+	runner->vector = vector;
 	runner->target = target;
 	cxib_poll_list_init(&runner->list, quantum_us * NSEC_PER_USEC);
 }

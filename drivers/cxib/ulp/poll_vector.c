@@ -16,75 +16,35 @@
 /* A call counts as this much of the budget of 256 that a softirq has. */
 #define SOFTIRQ_WEIGHT		64
 
-static struct cxib_poll_vector *vector_of_iop(struct irq_poll *iop)
-{
-	return container_of(iop, struct cxib_poll_vector, softirq.iop);
-}
-
-static struct cxib_poll_softirq *softirq_of(struct cxib_poll_runner *runner)
-{
-	return container_of(runner, struct cxib_poll_softirq, runner);
-}
-
-static struct cxib_poll_thread *thread_of(struct cxib_poll_runner *runner)
-{
-	return container_of(runner, struct cxib_poll_thread, runner);
-}
-
-static void kick_softirq(struct cxib_poll_runner *runner)
-{
-	irq_poll_sched(&softirq_of(runner)->iop);
-}
-
-/* A CQ that is queued later finds the softirq ready to be scheduled. */
-static void complete_softirq(struct cxib_poll_runner *runner)
-{
-	irq_poll_complete(&softirq_of(runner)->iop);
-}
-
-static const struct cxib_poll_runner_ops softirq_ops = {
-	.kick = kick_softirq,
-	.idle = complete_softirq,
-};
-
 /*
- * The whole budget: the softirq calls again. Less: complete_softirq() has run. Turns of CQs that
- * were soon empty share a call, so that many quiet CQs do not use up the budget.
+ * The whole budget: the softirq calls again. Less: irq_poll_complete() was called. Turns of CQs
+ * that were soon empty share a call, so that many quiet CQs do not use up the budget.
  */
 static int poll_softirq(struct irq_poll *iop, int budget)
 {
-	struct cxib_poll_vector *vector = vector_of_iop(iop);
-	struct cxib_poll_runner *runner = &vector->softirq.runner;
+	struct cxib_poll_vector *vector = container_of(iop, struct cxib_poll_vector, iop);
+	struct cxib_poll_runner *runner = &vector->softirq;
 	u64 end = local_clock() + READ_ONCE(runner->list.quantum_ns);
 	bool is_active;
 
 	do {
-		is_active = cxib_poll_runner_turn(vector, runner);
+		is_active = cxib_poll_runner_turn(runner);
 	} while (is_active && local_clock() < end);
 	return is_active ? budget : 0;
 }
-
-static void kick_thread(struct cxib_poll_runner *runner)
-{
-	wake_up_process(thread_of(runner)->task);
-}
-
-static const struct cxib_poll_runner_ops thread_ops = {
-	.kick = kick_thread,
-};
 
 /*
  * done() handlers of a CQ that was allocated for softirq context take locks that others take with
  * bottom halves disabled.
  */
-static bool run_thread_turn(struct cxib_poll_thread *thread)
+static bool run_thread_turn(struct cxib_poll_runner *runner)
 {
 	bool is_active;
 
-	if (thread->may_sleep)
-		return cxib_poll_runner_turn(thread->vector, &thread->runner);
+	if (runner->target == CXIB_POLL_OWN_THREAD)
+		return cxib_poll_runner_turn(runner);
 	local_bh_disable();
-	is_active = cxib_poll_runner_turn(thread->vector, &thread->runner);
+	is_active = cxib_poll_runner_turn(runner);
 	local_bh_enable();
 	return is_active;
 }
@@ -93,9 +53,9 @@ static bool run_thread_turn(struct cxib_poll_thread *thread)
  * A thread of one CQ competes with those of other CQs: it lets the scheduler choose after each
  * turn, and does not wait for the tick. One of a vector may never switch, which RCU tasks wait for.
  */
-static void let_others_run(const struct cxib_poll_thread *thread)
+static void let_others_run(const struct cxib_poll_runner *runner)
 {
-	if (thread->may_sleep)
+	if (runner->target == CXIB_POLL_OWN_THREAD)
 		schedule();
 	else
 		cond_resched_tasks_rcu_qs();
@@ -103,41 +63,23 @@ static void let_others_run(const struct cxib_poll_thread *thread)
 
 static int thread_fn(void *data)
 {
-	struct cxib_poll_thread *thread = data;
+	struct cxib_poll_runner *runner = data;
 
 	for (;;) {
-		/* A full barrier: kick_thread() follows the store of is_active. */
+		/* A full barrier: kick() follows the store of is_active. */
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			break;
-		if (!cxib_poll_runner_is_active(&thread->runner)) {
+		if (!cxib_poll_runner_is_active(runner)) {
 			schedule();
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
-		while (run_thread_turn(thread))
-			let_others_run(thread);
+		while (run_thread_turn(runner))
+			let_others_run(runner);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
-}
-
-/**
- * cxib_poll_thread_init() - initialise a thread's runner
- * @thread: thread that is created later, if at all
- * @vector: completion vector of its CQs
- * @may_sleep: its done() handlers may sleep
- * @quantum_us: as cxib_poll_runner_set_quantum()
- */
-void cxib_poll_thread_init(struct cxib_poll_thread *thread, struct cxib_poll_vector *vector,
-			   bool may_sleep, u32 quantum_us)
-{
-	cxib_poll_runner_init(&thread->runner,
-			      may_sleep ? CXIB_POLL_OWN_THREAD : CXIB_POLL_THREAD, &thread_ops,
-			      quantum_us);
-	thread->vector = vector;
-	thread->runner.may_linger = true;
-	thread->may_sleep = may_sleep;
 }
 
 /* CPUs of the NUMA node of the device that are not isolated; without a node, of all nodes. */
@@ -175,7 +117,7 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 	int node = dev_to_node(ibdev->hw->bus->dev);
 	struct task_struct *task;
 
-	task = kthread_create_on_node(thread_fn, thread, node, "%s/%s%x",
+	task = kthread_create_on_node(thread_fn, &thread->runner, node, "%s/%s%x",
 				      dev_name(&ibdev->ib.dev), kind, number);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
@@ -227,9 +169,9 @@ void cxib_poll_thread_stop(struct cxib_poll_thread *thread)
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 {
 	spin_lock_init(&vector->lock);
-	cxib_poll_runner_init(&vector->softirq.runner, CXIB_POLL_SOFTIRQ, &softirq_ops, quantum_us);
-	irq_poll_init(&vector->softirq.iop, SOFTIRQ_WEIGHT, poll_softirq);
-	cxib_poll_thread_init(&vector->thread, vector, false, quantum_us);
+	cxib_poll_runner_init(&vector->softirq, vector, CXIB_POLL_SOFTIRQ, quantum_us);
+	irq_poll_init(&vector->iop, SOFTIRQ_WEIGHT, poll_softirq);
+	cxib_poll_runner_init(&vector->thread.runner, vector, CXIB_POLL_THREAD, quantum_us);
 }
 
 /**
@@ -240,6 +182,6 @@ void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
  */
 void cxib_poll_vector_stop(struct cxib_poll_vector *vector)
 {
-	irq_poll_disable(&vector->softirq.iop);
+	irq_poll_disable(&vector->iop);
 	cxib_poll_thread_stop(&vector->thread);
 }

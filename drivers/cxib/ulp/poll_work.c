@@ -4,33 +4,13 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
-{
-	return container_of(runner, struct cxib_poll_work, runner);
-}
-
-static void queue(struct cxib_poll_work *work)
-{
-	queue_work(READ_ONCE(work->workqueue), &work->work);
-}
-
-static void kick_work(struct cxib_poll_runner *runner)
-{
-	queue(work_of(runner));
-}
-
-static const struct cxib_poll_runner_ops work_ops = {
-	.kick = kick_work,
-};
-
 static void work_fn(struct work_struct *item)
 {
 	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
 
 	/* Queued behind the work items of other CQs of the CPU, so that their turns alternate. */
-	if (cxib_poll_runner_repay(work->vector, &work->runner) ||
-	    cxib_poll_runner_turn(work->vector, &work->runner))
-		queue(work);
+	if (cxib_poll_runner_repay(&work->runner) || cxib_poll_runner_turn(&work->runner))
+		queue_work(READ_ONCE(work->workqueue), &work->work);
 }
 
 /**
@@ -42,8 +22,7 @@ static void work_fn(struct work_struct *item)
 void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
 			 u32 quantum_us)
 {
-	cxib_poll_runner_init(&work->runner, CXIB_POLL_WORKQUEUE, &work_ops, quantum_us);
-	work->vector = vector;
+	cxib_poll_runner_init(&work->runner, vector, CXIB_POLL_WORKQUEUE, quantum_us);
 	INIT_WORK(&work->work, work_fn);
 }
 
