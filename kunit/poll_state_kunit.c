@@ -183,6 +183,14 @@ static void events_to_changing_pollers_lose_no_completion(struct kunit *test)
 	});
 }
 
+/* A turn whose CQ is given to the RDMA core, and comes back with an event. */
+static void released_cq_loses_no_completion(struct kunit *test)
+{
+	expect_no_violation(test, &(const struct model){
+		.completions = 2, .flips = 2, .batch = 1, .num_runners = 1, .starts_fair = true,
+	});
+}
+
 /* The arm_sn has two bits: after four events for one arming it would be the same again. */
 static void repeated_events_lose_no_completion(struct kunit *test)
 {
@@ -201,7 +209,7 @@ static void flush_of_dma_off_loses_no_completion(struct kunit *test)
 static void free_cq_in_order_ends_untouched(struct kunit *test)
 {
 	expect_no_violation(test, &(const struct model){
-		.completions = 2, .flips = 1, .batch = 2, .num_runners = 1,
+		.completions = 2, .flips = 2, .batch = 2, .num_runners = 1,
 		.free_steps = FREE_IN_ORDER,
 	});
 }
@@ -250,6 +258,15 @@ static void expect_phase(struct kunit *test, struct cxib_poll_state *state,
 	atomic_set(&state->phase, next);
 }
 
+/* Ends after which the event or who frees the CQ has it. */
+static void expect_released_nothing(struct kunit *test, struct cxib_poll_state *state)
+{
+	KUNIT_EXPECT_FALSE(test, cxib_poll_requeue(state, CXIB_POLL_END_ARMED));
+	KUNIT_EXPECT_FALSE(test, cxib_poll_requeue(state, CXIB_POLL_END_GONE));
+	KUNIT_EXPECT_FALSE(test, cxib_poll_release(state, CXIB_POLL_END_ARMED));
+	KUNIT_EXPECT_FALSE(test, cxib_poll_release(state, CXIB_POLL_END_GONE));
+}
+
 static void transitions_from_each_phase(struct kunit *test)
 {
 	struct cxib_poll_state state;
@@ -268,8 +285,11 @@ static void transitions_from_each_phase(struct kunit *test)
 		expect_phase(test, &state, t->quantum ? CXIB_POLL_QUEUED : t->from, t->from);
 		KUNIT_EXPECT_EQ(test, t->missed, cxib_poll_requeue(&state, CXIB_POLL_END_MISSED));
 		expect_phase(test, &state, t->missed ? CXIB_POLL_QUEUED : t->from, t->from);
-		KUNIT_EXPECT_FALSE(test, cxib_poll_requeue(&state, CXIB_POLL_END_ARMED));
-		KUNIT_EXPECT_FALSE(test, cxib_poll_requeue(&state, CXIB_POLL_END_GONE));
+		KUNIT_EXPECT_EQ(test, t->quantum,
+				cxib_poll_release(&state, CXIB_POLL_END_QUANTUM));
+		expect_phase(test, &state, t->quantum ? CXIB_POLL_ARMED : t->from, t->from);
+		KUNIT_EXPECT_EQ(test, t->missed, cxib_poll_release(&state, CXIB_POLL_END_MISSED));
+		expect_released_nothing(test, &state);
 		expect_phase(test, &state, t->from, t->from);
 		KUNIT_EXPECT_EQ(test, t->free, cxib_poll_free(&state));
 	}
@@ -407,6 +427,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(turn_of_batches_loses_no_completion),
 	KUNIT_CASE_SLOW(arming_by_ulp_makes_no_second_owner),
 	KUNIT_CASE_SLOW(events_to_changing_pollers_lose_no_completion),
+	KUNIT_CASE_SLOW(released_cq_loses_no_completion),
 	KUNIT_CASE_SLOW(repeated_events_lose_no_completion),
 	KUNIT_CASE_SLOW(flush_of_dma_off_loses_no_completion),
 	KUNIT_CASE_SLOW(free_cq_in_order_ends_untouched),
