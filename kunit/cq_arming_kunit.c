@@ -316,13 +316,13 @@ static void req_notify_core_polled_cq_raises_event_only_asleep(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, 0, model.intrusions);
 	/* The number is lower than in other cases, because the RDMA core arms only an empty CQ. */
 	KUNIT_EXPECT_GT(test, model.missed, BUSY / 2);
-	KUNIT_EXPECT_GT(test, model.fake->cq.claim.num_late, BUSY / 2);
+	KUNIT_EXPECT_GT(test, model.fake->cq.arming.num_late, BUSY / 2);
 }
 
 static void expect_events(struct kunit *test, u32 delivered, u32 late)
 {
 	KUNIT_EXPECT_EQ(test, delivered, model.events);
-	KUNIT_EXPECT_EQ(test, late, model.fake->cq.claim.num_late);
+	KUNIT_EXPECT_EQ(test, late, model.fake->cq.arming.num_late);
 }
 
 /*
@@ -538,13 +538,13 @@ static void completion_events_of_core_polled_cq_armed_twice_are_one(struct kunit
 }
 
 /* A device would need weeks for 2^31 armings without an event. */
-static void claim_count_saturates(struct kunit *test)
+static void arming_count_saturates(struct kunit *test)
 {
-	struct cxib_claim claim = { .count = ATOMIC_INIT(INT_MAX) };
+	struct cxib_arming arming = { .count = ATOMIC_INIT(INT_MAX) };
 
-	cxib_claim_add(&claim);
-	KUNIT_EXPECT_TRUE(test, cxib_claim_take_one(&claim));
-	KUNIT_EXPECT_EQ(test, INT_MAX - 1, atomic_read(&claim.count));
+	cxib_arming_add(&arming);
+	KUNIT_EXPECT_TRUE(test, cxib_arming_take_one(&arming));
+	KUNIT_EXPECT_EQ(test, INT_MAX - 1, atomic_read(&arming.count));
 }
 
 static void completion_event_after_missed_of_core_polled_cq_is_dropped(struct kunit *test)
@@ -580,7 +580,7 @@ static void completion_event_after_missed_not_asked_is_delivered(struct kunit *t
 	expect_events(test, 1, 0);
 }
 
-/* The claim is taken when the event arrives that the device had raised earlier. */
+/* The arming is taken when the event arrives that the device had raised earlier. */
 static void completion_event_after_dma_off_event_is_dropped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = create(test, SLEEPS);
@@ -624,7 +624,7 @@ static void completion_event_scheduler_accepts_calls_no_handler(struct kunit *te
 	queue_result = true;
 	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
 	expect_events(test, 0, 0);
-	/* Without a claim, the driver does not call the scheduler. */
+	/* Without an arming, the driver does not call the scheduler. */
 	fake_completion_event(&fake->ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 1, num_queued);
 }
@@ -674,7 +674,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_stopped_cq_armed_twice_does_not_arm),
 	KUNIT_CASE(completion_events_of_own_handler_are_as_many_as_arms),
 	KUNIT_CASE(completion_events_of_core_polled_cq_armed_twice_are_one),
-	KUNIT_CASE(claim_count_saturates),
+	KUNIT_CASE(arming_count_saturates),
 	KUNIT_CASE(completion_event_after_missed_of_core_polled_cq_is_dropped),
 	KUNIT_CASE(completion_event_after_missed_of_own_handler_is_delivered),
 	KUNIT_CASE(completion_event_after_missed_not_asked_is_delivered),

@@ -353,12 +353,12 @@ static void destroy_user_cq_refused_at_end_of_context_keeps_ring(struct kunit *t
 	KUNIT_EXPECT_EQ(test, 0,
 			cxib_destroy_cq_kernel(&cq->ib, fake_cleanup(&attrs, &context)));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&ibdev->cqs));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	fake_completion_event(ibdev, CQN);
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_events);
 	fixture->status = HW_COMMAND_STATUS_OK;
-	cxib_leftovers_close(ibdev, &context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, &context);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, 2, fixture->num_destroyed);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 	cxib_free_queue_memory(ibdev, &cq->buffer, &cq->dbr, 0);

@@ -300,7 +300,7 @@ static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *f
 	KUNIT_ASSERT_EQ(test, POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 	for (i = 0; i < POSTED; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
-	cxib_claim_add(&fake->cq.claim);
+	cxib_arming_add(&fake->cq.arming);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 
 	cxib_cq_flush_mads(&fake->cq);
@@ -533,11 +533,11 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
-	cxib_claim_add(&fake->cq.claim);
+	cxib_arming_add(&fake->cq.arming);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_ASSERT_EQ(test, 2 * POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
-	cxib_claim_add(&fake->cq.claim);
+	cxib_arming_add(&fake->cq.arming);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake_post_recvs(test, fake, 1);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
@@ -548,7 +548,7 @@ static void dma_off_user_cq_has_no_event(struct kunit *test)
 	struct fake_queue_pair *fake = with_wqes(test);
 
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
-	cxib_claim_add(&fake->cq.claim);
+	cxib_arming_add(&fake->cq.arming);
 	fake->cq.is_user = true;
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake->cq.is_user = false;

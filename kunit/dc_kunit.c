@@ -383,11 +383,11 @@ static void dct_destroy_refused_at_end_of_context_is_left(struct kunit *test)
 						  fake_cleanup(&attrs, &context)));
 	KUNIT_EXPECT_NULL(test, fixture->fake->qp.dct);
 	KUNIT_EXPECT_NULL(test, xa_load(&ibdev->qps, DCTN));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	first = fixture->fake->hca->commands;
 	fixture->fail_opcode = 0;
-	cxib_leftovers_close(ibdev, &context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, &context);
+	cxib_orphans_end(ibdev);
 	KUNIT_ASSERT_EQ(test, first + 2, fixture->fake->hca->commands);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DRAIN_DCT, fixture->fake->hca->log[first]);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_DCT, fixture->fake->hca->log[first + 1]);
@@ -406,11 +406,11 @@ static void dct_destroy_failed_late_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp,
 						  fake_request(&attrs, &context)));
 	KUNIT_EXPECT_NULL(test, xa_load(&ibdev->qps, DCTN));
-	KUNIT_EXPECT_EQ(test, 1, ibdev->leftovers.closed);
+	KUNIT_EXPECT_EQ(test, 1, ibdev->orphans.closed);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 	fixture->fail_opcode = 0;
-	cxib_leftovers_close(ibdev, &context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, &context);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 

@@ -35,7 +35,7 @@ static void init_device(struct kunit *test, struct fake_queue_pair *fake)
 	fake->ibdev.hw = &fake->hw;
 	fake->ibdev.bus = fake->hw.bus;
 	fake->ibdev.ib.phys_port_cnt = 1;
-	cxib_leftovers_init(&fake->ibdev);
+	cxib_orphans_init(&fake->ibdev);
 	xa_init_flags(&fake->ibdev.qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&fake->ibdev.srqs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&fake->ibdev.cqs, XA_FLAGS_LOCK_IRQ);

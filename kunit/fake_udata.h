@@ -7,7 +7,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "hw/commands_objects.h"
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 
 /* A process destroys the object: its request has one attribute, the handle. */
 static inline struct ib_udata *fake_request(struct uverbs_attr_bundle *attrs,
@@ -27,11 +27,11 @@ static inline struct ib_udata *fake_cleanup(struct uverbs_attr_bundle *attrs,
 }
 
 /* All objects refer to their user context. */
-static inline bool fake_has_leftovers(struct cxib_ibdev *ibdev, struct ib_ucontext *context)
+static inline bool fake_has_orphans(struct cxib_ibdev *ibdev, struct ib_ucontext *context)
 {
 	const struct cxib_destroy destroy = cxib_destroy_object(HW_CMD_DESTROY_UCTX, 0, 1);
 
-	return cxib_leftovers_check(ibdev, context, &destroy);
+	return cxib_orphans_check(ibdev, context, &destroy);
 }
 
 #endif

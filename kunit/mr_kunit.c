@@ -810,11 +810,11 @@ static void dereg_mr_refused_at_end_of_context_is_left(struct kunit *test)
 	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2000000, 0x100, 0), IB_MR_TYPE_DM);
 	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, fake_cleanup(&attrs, &context)));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 	refuse(fixture, 0, 0);
-	cxib_leftovers_close(ibdev, &context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, &context);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
@@ -942,14 +942,14 @@ static void expect_old_mr_is_left(struct kunit *test, struct ib_mr *old, struct 
 
 	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_request(&attrs, &context)));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_request(&attrs, &context)));
 	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
 	KUNIT_EXPECT_EQ(test, 1, num_pinned());
-	cxib_leftovers_close(ibdev, &context);
+	cxib_orphans_close(ibdev, &context);
 	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
@@ -988,7 +988,7 @@ static void rereg_user_mr_writable_refused_destroy_keeps_page(struct kunit *test
 	expect_old_mr_is_left(test, old, new);
 }
 
-static void rereg_user_mr_leftover_keeps_page(struct kunit *test)
+static void rereg_user_mr_orphan_keeps_page(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
@@ -1001,10 +1001,10 @@ static void rereg_user_mr_leftover_keeps_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(old, fake_cleanup(&attrs, &context)));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(new, fake_cleanup(&attrs, &context)));
 	KUNIT_EXPECT_EQ(test, 1, num_pinned());
-	cxib_leftovers_close(ibdev, &context);
+	cxib_orphans_close(ibdev, &context);
 	KUNIT_EXPECT_EQ(test, 0, num_pinned());
 	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 }
 
 /* Three mkeys map one page, and the destruction of the first two was refused. */
@@ -1182,7 +1182,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rereg_user_mr_refused_destroy_keeps_page),
 	KUNIT_CASE(rereg_user_mr_other_page_refused_destroy_keeps_page),
 	KUNIT_CASE(rereg_user_mr_writable_refused_destroy_keeps_page),
-	KUNIT_CASE(rereg_user_mr_leftover_keeps_page),
+	KUNIT_CASE(rereg_user_mr_orphan_keeps_page),
 	KUNIT_CASE(rereg_user_mr_again_keeps_page_until_last),
 	KUNIT_CASE(rereg_user_mr_refused_keeps_old_mr),
 	KUNIT_CASE(rereg_user_mr_timeout_keeps_page_until_dma_off),

@@ -899,13 +899,13 @@ static void rereg_odp_mr_refused_destroy_is_left(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, new);
 	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(old, fake_request(&attrs, &context)));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	KUNIT_EXPECT_NULL(test, get_mr(fixture, key));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(new, fake_request(&attrs, &context)));
-	cxib_leftovers_close(ibdev, &context);
+	cxib_orphans_close(ibdev, &context);
 	KUNIT_EXPECT_EQ(test, 2, fixture->destroys);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&ibdev->odp.regions));
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 

@@ -223,10 +223,10 @@ static void free_cq_of_dma_off_ends_untouched(struct kunit *test)
 }
 
 /* Today's protocol of the RDMA core, with changing pollers. */
-static void events_without_claim_have_two_owners(struct kunit *test)
+static void events_without_arming_have_two_owners(struct kunit *test)
 {
 	expect_violation(test, &(const struct model){
-		.completions = 3, .flips = 2, .batch = 1, .num_runners = 1, .ignores_claim = true,
+		.completions = 3, .flips = 2, .batch = 1, .num_runners = 1, .ignores_arming = true,
 	}, TWO_OWNERS);
 }
 
@@ -432,7 +432,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(flush_of_dma_off_loses_no_completion),
 	KUNIT_CASE_SLOW(free_cq_in_order_ends_untouched),
 	KUNIT_CASE_SLOW(free_cq_of_dma_off_ends_untouched),
-	KUNIT_CASE(events_without_claim_have_two_owners),
+	KUNIT_CASE(events_without_arming_have_two_owners),
 	KUNIT_CASE(free_cq_cancel_first_touches_freed_cq),
 	{}
 };

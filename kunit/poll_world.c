@@ -127,12 +127,12 @@ static bool handle_event(struct world *w)
 		return true;
 	case HANDLER_FOUND:
 		touch(w);
-		cxib_claim_count_event(&w->claim);
+		cxib_arming_count_event(&w->arming);
 		w->handler = HANDLER_COUNTED;
 		return true;
 	case HANDLER_COUNTED:
 		touch(w);
-		if (cxib_claim_take(&w->claim) || model->ignores_claim)
+		if (cxib_arming_take(&w->arming) || model->ignores_arming)
 			w->handler = HANDLER_CLAIMED;
 		else
 			w->handler = HANDLER_IDLE;
@@ -160,7 +160,7 @@ static void ring_doorbell(struct world *w)
 {
 	if (w->num_doorbells == NUM_DOORBELLS)
 		return violate(w, OUT_OF_BOUNDS);
-	w->doorbell_sn[w->num_doorbells] = cxib_claim_name(&w->claim) & SEQUENCE_MASK;
+	w->doorbell_sn[w->num_doorbells] = cxib_arming_sn(&w->arming) & SEQUENCE_MASK;
 	w->doorbell_ci[w->num_doorbells] = w->consumed;
 	w->num_doorbells++;
 }
@@ -180,7 +180,7 @@ static int arm_step(struct world *w, struct poller *poller)
 			poller->owns = false;
 			return 0;
 		}
-		cxib_claim_set(&w->claim);
+		cxib_arming_set(&w->arming);
 		w->outstanding = min(w->outstanding + 1, 3);
 		poller->owns = false;
 		break;
@@ -195,7 +195,7 @@ static int arm_step(struct world *w, struct poller *poller)
 		w->has_pending_flush |= w->is_dma_off;
 		return 0;
 	case ARM_TAKE:
-		missed = cxib_claim_take(&w->claim);
+		missed = cxib_arming_take(&w->arming);
 		poller->owns = missed;
 		poller->step = ARM_SET;
 		w->has_pending_flush |= w->is_dma_off;
@@ -244,7 +244,7 @@ static bool flush(struct world *w)
 			return false;
 		touch(w);
 		w->flush = FLUSH_IDLE;
-		if (available(w) > w->consumed && cxib_claim_take(&w->claim))
+		if (available(w) > w->consumed && cxib_arming_take(&w->arming))
 			w->flush = FLUSH_CLAIMED;
 		return true;
 	default:
@@ -606,7 +606,7 @@ bool poll_world_move(struct world *w, enum move move)
 	}
 }
 
-/* At most one: a claim, an event on its way that has taken it, or an owner. */
+/* At most one: an arming, an event on its way that has taken it, or an owner. */
 static unsigned int num_owners(const struct world *w)
 {
 	unsigned int owners = w->core_arm.owns + w->core_again + w->is_linked;
@@ -614,7 +614,7 @@ static unsigned int num_owners(const struct world *w)
 
 	for (i = 0; i < NUM_RUNNERS; i++)
 		owners += w->runners[i].arm.owns;
-	owners += atomic_read(&w->claim.count);
+	owners += atomic_read(&w->arming.count);
 	return owners + (w->handler == HANDLER_CLAIMED) + (w->flush == FLUSH_CLAIMED);
 }
 
@@ -661,9 +661,9 @@ static void check_gone(struct world *w)
 /* Numbers that only grow would make the worlds infinitely many. */
 static void wrap_counters(struct world *w)
 {
-	atomic_and(2 * SEQUENCE_MASK + 1, &w->claim.arm_sn);
-	w->claim.num_events = 0;
-	w->claim.num_late = 0;
+	atomic_and(2 * SEQUENCE_MASK + 1, &w->arming.arm_sn);
+	w->arming.num_events = 0;
+	w->arming.num_late = 0;
 }
 
 /* After a move. */

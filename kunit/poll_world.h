@@ -5,7 +5,7 @@
  *
  * A move is what one processor or the device does without another one seeing anything in
  * between: an atomic operation, a doorbell, an entry polled. The atomic operations are those of
- * verbs/cq/claim.h and ulp/poll_state.h themselves.
+ * verbs/cq/arming.h and ulp/poll_state.h themselves.
  *
  * cxib_poll_turn() is interrupted at each of its operations by calling it again: the results of
  * the operations that were there before are repeated, the next one is performed, and what the
@@ -15,7 +15,7 @@
 #define CXIB_KUNIT_POLL_WORLD_H
 
 #include "ulp/poll_state.h"
-#include "verbs/cq/claim.h"
+#include "verbs/cq/arming.h"
 
 #define NUM_RUNNERS	2
 #define SCRIPT_MAX	14
@@ -82,7 +82,7 @@ struct runner {
 
 /**
  * struct world - everything that a move may change
- * @claim: of the CQ
+ * @arming: of the CQ
  * @poll: of the CQ
  * @written: CQEs that the device has written
  * @consumed: CQEs that were polled
@@ -120,7 +120,7 @@ struct runner {
  * @violation: enum violation
  */
 struct world {
-	struct cxib_claim claim;
+	struct cxib_arming arming;
 	struct cxib_poll_state poll;
 	u8 written;
 	u8 consumed;
@@ -170,7 +170,7 @@ struct world {
  * @can_fail: the device may stop at any time
  * @intruders: of struct world
  * @free_steps: how the CQ is freed, at any time; NULL: it is not
- * @ignores_claim: each event is delivered: a variant that must be found wrong
+ * @ignores_arming: each event is delivered: a variant that must be found wrong
  */
 struct model {
 	u8 completions;
@@ -183,7 +183,7 @@ struct model {
 	bool can_fail;
 	u8 intruders;
 	const char *free_steps;
-	bool ignores_claim;
+	bool ignores_arming;
 };
 
 /*

@@ -535,11 +535,11 @@ static void expect_left_until_destroyed(struct kunit *test, struct ib_ucontext *
 	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
 
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, context));
 	ibdev->user = &user;
 	fixture->refused = 0;
-	cxib_leftovers_close(ibdev, context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, context);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, destroyed_by, fixture->last_opcode);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
@@ -598,7 +598,7 @@ static void destroy_qp_udata_of_no_request_uses_context_of_pd(struct kunit *test
 	fixture->uobject.context = &context;
 	fixture->refused = HW_CMD_DESTROY_QP;
 	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, fake_cleanup(&attrs, &other)));
-	KUNIT_EXPECT_FALSE(test, fake_has_leftovers(ibdev, &other));
+	KUNIT_EXPECT_FALSE(test, fake_has_orphans(ibdev, &other));
 	expect_left_until_destroyed(test, &context, HW_CMD_DESTROY_QP);
 }
 
@@ -660,12 +660,12 @@ static void destroy_qp_refused_for_xrc_tgt_of_user_is_left(struct kunit *test)
 		fixture->refused = refused[i];
 		KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, NULL));
 		KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
-		KUNIT_EXPECT_EQ(test, 1, ibdev->leftovers.closed);
-		KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, SOME_CONTEXT, &dealloc));
+		KUNIT_EXPECT_EQ(test, 1, ibdev->orphans.closed);
+		KUNIT_EXPECT_EQ(test, -EBUSY, cxib_orphans_check(ibdev, SOME_CONTEXT, &dealloc));
 		fixture->refused = 0;
-		cxib_leftovers_end(ibdev);
+		cxib_orphans_end(ibdev);
 		KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
-		KUNIT_EXPECT_EQ(test, 0, ibdev->leftovers.closed);
+		KUNIT_EXPECT_EQ(test, 0, ibdev->orphans.closed);
 	}
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
@@ -690,9 +690,9 @@ static void create_qp_unpublished_for_xrc_tgt_of_user_is_left(struct kunit *test
 	KUNIT_ASSERT_EQ(test, 0, cxib_qp_init(qp, &init));
 	fixture->refused = HW_CMD_DESTROY_QP;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_qp_create_hw(qp, &init));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, SOME_CONTEXT, &dealloc));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_orphans_check(ibdev, SOME_CONTEXT, &dealloc));
 	fixture->refused = 0;
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(commands_of(ibdev)));
 }

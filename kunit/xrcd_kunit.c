@@ -318,10 +318,10 @@ static void dealloc_xrcd_refused_at_end_of_context_is_left(struct kunit *test)
 	fixture->fail_opcodes[0] = HW_CMD_DEALLOC_XRCD;
 	fixture->fail_status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_xrcd(&xrcd.ib, fake_cleanup(&attrs, &context)));
-	KUNIT_EXPECT_TRUE(test, fake_has_leftovers(ibdev, &context));
+	KUNIT_EXPECT_TRUE(test, fake_has_orphans(ibdev, &context));
 	fixture->fail_opcodes[0] = 0;
-	cxib_leftovers_close(ibdev, &context);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_close(ibdev, &context);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, 0, fixture->count[XRCD]);
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 }

@@ -324,7 +324,7 @@ def pipelining(results: dict) -> Iterator[str]:
            f"{stops['commands'] / stops['stops']:.1f} a stop (goal: 2).")
 
 
-POLICY_DRIVERS = {"whole": "cxib", "unasked": "without the query", "unclaimed": "without query and claim"}
+POLICY_DRIVERS = {"whole": "cxib", "unasked": "without the query", "unclaimed": "without query and state"}
 POLICY_GOAL = 10
 
 
@@ -336,7 +336,7 @@ def policy(results: dict) -> Iterator[str]:
     asked = costs["whole"]["event"] - costs["unasked"]["event"]
     claimed, arming = (costs["unasked"][part] - costs["unclaimed"][part] for part in ("event", "arming"))
     yield (f"Cost of the policy: {asked + claimed:,.0f} instructions an event (goal: {POLICY_GOAL}), {asked:,.0f} for the "
-           f"question and {claimed:,.0f} for the claim; {arming:,.0f} an arming.")
+           f"question and {claimed:,.0f} for the arming state; {arming:,.0f} an arming.")
 
 
 TABLES = {

@@ -387,7 +387,7 @@ static void synchronize_cq(struct cxib_cq *cq)
 		cxib_poll_runner_synchronize(cq->poll);
 }
 
-/* Called in the interrupt, which has taken the claim. */
+/* Called in the interrupt, which has taken the arming. */
 static bool queue_cq(struct cxib_cq *cq)
 {
 	return cxib_poll_runner_queue(cq->poll);

@@ -215,7 +215,7 @@ static void leave_to_core(struct cxib_poll_cq *poll)
 
 /**
  * cxib_poll_runner_queue() - queue a CQ after an event
- * @poll: CQ whose claim was taken
+ * @poll: CQ whose arming was taken
  *
  * Context: any.
  * Return: true if a runner polls the CQ until it arms it; false if the RDMA core is to.
@@ -270,7 +270,7 @@ enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll)
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		if (!cxib_poll_is_armed(&poll->state))
 			target = poll->runner ? poll->runner->target : target;
-		else if (!poll->runner && !cxib_claim_is_set(&poll->cq->claim))
+		else if (!poll->runner && !cxib_arming_is_set(&poll->cq->arming))
 			target = CXIB_POLL_CORE;
 	}
 	return target;

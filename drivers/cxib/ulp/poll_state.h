@@ -2,8 +2,8 @@
 /*
  * The life of one CQ in a scheduler of CQs: which turns it gets, and how they end.
  *
- *	ARMED	until an event takes the claim; also while comp_handler polls
- *	  |  cxib_poll_event(): the claim was taken
+ *	ARMED	until an event takes the arming; also while comp_handler polls
+ *	  |  cxib_poll_event(): the arming was taken
  *	QUEUED	linked in a list of the scheduler
  *	  |  cxib_poll_begin(): a runner has unlinked it
  *	RUNNING	a runner polls in cxib_poll_turn()
@@ -61,7 +61,7 @@ enum cxib_poll_end {
  * @charge: called after each @poll with its result, unless that is 0: a look at an empty CQ is
  *	free. Returns true if the quantum is used up.
  * @linger: called when the CQ is empty; returns true to poll again before arming
- * @arm: arms the CQ. Returns a positive value if there are completions and the claim was
+ * @arm: arms the CQ. Returns a positive value if there are completions and the arming was
  *	taken back, 0 if the event owns the CQ.
  */
 struct cxib_poll_ops {
@@ -72,7 +72,7 @@ struct cxib_poll_ops {
 	int (*arm)(struct cxib_poll_state *state);
 };
 
-/* Whether the next event may queue the CQ. Its claim may have been taken for the RDMA core. */
+/* Whether the next event may queue the CQ. Its arming may have been taken for the RDMA core. */
 static inline bool cxib_poll_is_armed(const struct cxib_poll_state *state)
 {
 	return atomic_read(&state->phase) == CXIB_POLL_ARMED;
@@ -100,7 +100,7 @@ static inline void cxib_poll_init(struct cxib_poll_state *state)
 }
 
 /**
- * cxib_poll_event() - queue a CQ whose claim the event has taken
+ * cxib_poll_event() - queue a CQ whose arming the event has taken
  * @state: of the CQ
  *
  * Context: any; the lock of the list is held.
@@ -129,8 +129,8 @@ static __always_inline enum cxib_poll_end
 cxib_poll_arm(struct cxib_poll_state *state, const struct cxib_poll_ops *ops)
 {
 	/*
-	 * ARMED before the claim is set, since the event that takes the claim expects it.
-	 * Both are full barriers, as is taking the claim.
+	 * ARMED before the arming is set, since the event that takes the arming expects it.
+	 * Both are full barriers, as is taking the arming.
 	 */
 	if (!cxib_poll_change(state, CXIB_POLL_RUNNING, CXIB_POLL_ARMED))
 		return CXIB_POLL_END_GONE;
@@ -179,7 +179,7 @@ static inline bool cxib_poll_requeue(struct cxib_poll_state *state, enum cxib_po
 	case CXIB_POLL_END_QUANTUM:
 		return cxib_poll_change(state, CXIB_POLL_RUNNING, CXIB_POLL_QUEUED);
 	case CXIB_POLL_END_MISSED:
-		/* The claim was taken, by the runner instead of the event. */
+		/* The arming was taken, by the runner instead of the event. */
 		return cxib_poll_event(state);
 	default:
 		return false;
@@ -192,7 +192,7 @@ static inline bool cxib_poll_requeue(struct cxib_poll_state *state, enum cxib_po
  * @end: result of cxib_poll_turn()
  *
  * Context: any; the lock of the list is held.
- * Return: true if the caller must deliver the event whose claim was taken for the turn, and drop
+ * Return: true if the caller must deliver the event whose arming was taken for the turn, and drop
  * the reference afterwards; false if it must drop the reference.
  */
 static inline bool cxib_poll_release(struct cxib_poll_state *state, enum cxib_poll_end end)

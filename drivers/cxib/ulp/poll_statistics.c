@@ -77,7 +77,7 @@ static void show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
 		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
 		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
 		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),
-		   READ_ONCE(poll->cq->claim.num_late), READ_ONCE(statistics->wait_us_max));
+		   READ_ONCE(poll->cq->arming.num_late), READ_ONCE(statistics->wait_us_max));
 }
 
 static int completion_queues_show(struct seq_file *file, void *unused)

@@ -142,7 +142,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (err) {
 		cxib_bfregs_destroy(context);
 		cxib_devx_close(context);
-		cxib_leftovers_close(to_ibdev(ib->device), ib);
+		cxib_orphans_close(to_ibdev(ib->device), ib);
 	}
 	return err;
 }
@@ -171,7 +171,7 @@ static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 
 /*
  * All resources of a context are uobjects, which the RDMA core destroys before the context.
- * Resources that firmware has refused to destroy are leftovers.
+ * Resources that firmware has refused to destroy are orphans.
  */
 static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 {
@@ -180,7 +180,7 @@ static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 	cxib_bfregs_destroy(context);
 	cxib_devx_close(context);
 	cxib_detach_records(context);
-	cxib_leftovers_close(to_ibdev(ib->device), ib);
+	cxib_orphans_close(to_ibdev(ib->device), ib);
 	WARN_ON(!xa_empty(&context->uars));
 	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	WARN_ON(!xa_empty(&context->registrations));

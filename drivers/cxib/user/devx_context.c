@@ -70,13 +70,13 @@ void cxib_devx_close(struct cxib_ucontext *context)
 	if (!context->uid)
 		return;
 	/*
-	 * A leftover is destroyed with the uid that has created it, so the user context stays while
-	 * it has leftovers.
+	 * An orphan is destroyed with the uid that has created it, so the user context stays while
+	 * it has orphans.
 	 */
-	err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+	err = cxib_orphans_check(ibdev, &context->ib, &destroy) ?:
 	      cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid);
 	if (err)
-		cxib_leftovers_keep(ibdev, &context->ib, &destroy, NULL, err);
+		cxib_orphans_keep(ibdev, &context->ib, &destroy, NULL, err);
 }
 
 /**

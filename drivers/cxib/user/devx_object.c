@@ -281,8 +281,8 @@ static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy 
 	memcpy(destroy->in, &in, sizeof(in));
 	if (object->identity.kind == CXIB_DEVX_DCT)
 		destroy->before = HW_CMD_DRAIN_DCT;
-	err = cxib_leftovers_check(to_ibdev(object->context->ib.device), &object->context->ib,
-				   destroy) ?:
+	err = cxib_orphans_check(to_ibdev(object->context->ib.device), &object->context->ib,
+				 destroy) ?:
 	      devx_drain(object);
 	if (err)
 		return err;

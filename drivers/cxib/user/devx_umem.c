@@ -195,7 +195,7 @@ static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason
 	struct cxib_pinned pinned = { .umem = memory->umem };
 	int err;
 
-	err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+	err = cxib_orphans_check(ibdev, &context->ib, &destroy) ?:
 	      cxib_cmd_destroy_umem(commands_of(ibdev), context->uid, memory->number);
 	err = cxib_finish_user_destroy(ibdev, &attrs->driver_udata, &destroy, &pinned, err);
 	if (err)

@@ -133,7 +133,7 @@ static void leave_operation(const struct cxib_dm *memory, u8 operation, int err)
 	hw_modify_memic_in_set_memic_operation_type(&in, operation);
 	hw_modify_memic_in_set_memic_start_addr(&in, memory->address);
 	memcpy(destroy.in, &in, sizeof(in));
-	cxib_leftovers_keep(memory->ibdev, context_of(memory), &destroy, NULL, err);
+	cxib_orphans_keep(memory->ibdev, context_of(memory), &destroy, NULL, err);
 }
 
 static void dealloc_operation(const struct cxib_dm *memory, u8 operation)
@@ -152,11 +152,11 @@ static void free_memory(struct kref *references)
 	struct cxib_ibdev *ibdev = memory->ibdev;
 	const struct cxib_destroy destroy = destroy_of(memory);
 	struct cxib_pinned pinned = { .dm = memory };
-	int err = cxib_leftovers_check(ibdev, context_of(memory), &destroy) ?:
+	int err = cxib_orphans_check(ibdev, context_of(memory), &destroy) ?:
 		  cxib_cmd_dealloc_memic(commands_of(ibdev), memory->address, memory->size);
 
 	if (err)
-		cxib_leftovers_keep(ibdev, context_of(memory), &destroy, &pinned, err);
+		cxib_orphans_keep(ibdev, context_of(memory), &destroy, &pinned, err);
 	if (pinned.dm)
 		cxib_free_dm(pinned.dm);
 }

@@ -18,7 +18,7 @@
  * @node: entry in the record_pages of @context
  * @context: user context; NULL: the page was removed from the list of the context
  * @umem: the page
- * @users: number of queues and leftovers with a record in the page; raised under the lock of the
+ * @users: number of queues and orphans with a record in the page; raised under the lock of the
  *	context
  */
 struct cxib_dbr_page {
@@ -184,7 +184,7 @@ static void detach_record(struct cxib_dbr_page *page)
 }
 
 /**
- * cxib_detach_records() - leaves the pages with doorbell records to the leftovers
+ * cxib_detach_records() - leaves the pages with doorbell records to the orphans
  * @context: user context without queues that is being closed
  *
  * Context: process context, may sleep.

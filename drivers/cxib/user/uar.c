@@ -31,18 +31,18 @@ static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 
 /*
  * A queue that firmware has refused to destroy may still use the UAR. Then no other process may get
- * it, so the UAR becomes a leftover.
+ * it, so the UAR becomes an orphan.
  */
 static void dealloc_uar(struct cxib_ucontext *context, u32 index)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_destroy destroy =
 		cxib_destroy_object(HW_CMD_DEALLOC_UAR, context->uid, index);
-	int err = cxib_leftovers_check(ibdev, &context->ib, &destroy) ?:
+	int err = cxib_orphans_check(ibdev, &context->ib, &destroy) ?:
 		  cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, index);
 
 	if (err)
-		cxib_leftovers_keep(ibdev, &context->ib, &destroy, NULL, err);
+		cxib_orphans_keep(ibdev, &context->ib, &destroy, NULL, err);
 }
 
 /* Called after the entry was removed and the last mapping is gone. */

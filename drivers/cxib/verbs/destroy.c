@@ -5,7 +5,7 @@
 
 #include "verbs/destroy.h"
 #include "verbs/ibdev.h"
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 
 /**
  * cxib_finish_destroy() - handle the result of a command that destroys a kernel object
@@ -35,7 +35,7 @@ void cxib_finish_destroy(struct cxib_ibdev *ibdev, int err)
  * @err: result of the command
  *
  * A later step of the creation has failed, so the RDMA core does not know the object. If the
- * command fails, an object of user space becomes a leftover, together with @pinned, which is
+ * command fails, an object of user space becomes an orphan, together with @pinned, which is
  * zeroed. An object of the kernel makes the device fatal, with DMA off. The caller can release what
  * @pinned contains on return.
  *
@@ -45,7 +45,7 @@ void cxib_discard_object(struct cxib_ibdev *ibdev, const struct ib_ucontext *con
 			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
 {
 	if (err && context)
-		cxib_leftovers_keep(ibdev, context, destroy, pinned, err);
+		cxib_orphans_keep(ibdev, context, destroy, pinned, err);
 	else
 		cxib_finish_destroy(ibdev, err);
 }
@@ -84,7 +84,7 @@ static bool has_request(struct ib_udata *udata)
  *
  * If firmware refuses the command and a process has requested the destruction, the process gets the
  * error and keeps the object, because its DEVX objects may refer to the object. The object becomes
- * a leftover, together with @pinned, which is zeroed, in two cases:
+ * an orphan, together with @pinned, which is zeroed, in two cases:
  * - The result is unknown. The process must not repeat the command, because another object may have
  *   the number by then.
  * - The user context is being closed. The RDMA core would leak an object whose destruction fails.
@@ -98,7 +98,7 @@ int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 			     int err)
 {
 	if (udata)
-		might_lock(&ibdev->leftovers.lock);
+		might_lock(&ibdev->orphans.lock);
 	if (!err)
 		return 0;
 	if (!udata) {
@@ -110,7 +110,7 @@ int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 		ibdev_dbg(&ibdev->ib, "destroy user object: command failed: %d\n", err);
 		return err;
 	}
-	cxib_leftovers_keep(ibdev, cxib_udata_context(udata), destroy, pinned, err);
+	cxib_orphans_keep(ibdev, cxib_udata_context(udata), destroy, pinned, err);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_finish_user_destroy);

@@ -437,7 +437,7 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	spin_lock_init(&ibdev->flush_lock);
 	mutex_init(&ibdev->xrc.lock);
 	mutex_init(&ibdev->wc_lock);
-	cxib_leftovers_init(ibdev);
+	cxib_orphans_init(ibdev);
 	cxib_umr_init(ibdev);
 	cxib_odp_init(ibdev);
 	describe(ibdev);
@@ -503,7 +503,7 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 	err = ib_register_device(&ibdev->ib, "cxib%d", hw->bus->dev);
 	if (err)
 		goto unset_client;
-	cxib_leftovers_debugfs(ibdev);
+	cxib_orphans_debugfs(ibdev);
 	return ibdev;
 
 unset_client:
@@ -535,7 +535,7 @@ void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 	/* User objects may be parents of objects that timed-out commands have created. */
 	cxib_quarantine_end(ibdev);
 	ib_unregister_device(&ibdev->ib);
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 	cxib_odp_destroy(ibdev);
 	cxib_umr_destroy(ibdev);
 	cxib_hw_set_client(ibdev->hw, NULL);

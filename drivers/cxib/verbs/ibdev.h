@@ -8,7 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "hw/hw.h"
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 #include "verbs/mr/umr_types.h"
 #include "verbs/odp/odp_types.h"
 #include "verbs/port/port.h"
@@ -56,7 +56,7 @@ enum cxib_write_combining {
  * @reserved_qpns: number of QPNs that the DEVX objects of all user contexts reserve
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
- * @leftovers: objects of user space that firmware has refused to destroy
+ * @orphans: objects of user space that firmware has refused to destroy
  * @user: user space interface
  * @polling: scheduler of the CQs that the RDMA core would poll; NULL: none
  * @poll_device: the scheduler's part of the device
@@ -95,7 +95,7 @@ struct cxib_ibdev {
 	atomic_t reserved_qpns;
 	struct xarray srqs;
 	struct xarray sig_mrs;
-	struct cxib_leftovers leftovers;
+	struct cxib_orphans orphans;
 	const struct cxib_user_interface *user;
 	const struct cxib_poll_interface *polling;
 	struct cxib_poll_device *poll_device;
@@ -187,7 +187,7 @@ struct cxib_user_interface {
  *	keeps the CQ. Process context, may sleep.
  * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
  *	Returns 0 or -EMSGSIZE.
- * @queue: called in place of comp_handler for a CQ with is_scheduled, after its claim was taken.
+ * @queue: called in place of comp_handler for a CQ with is_scheduled, after its arming was taken.
  *	Returns true if the scheduler polls the CQ until it arms it, false if the caller must call
  *	comp_handler. Interrupts are off; flush_lock may be held.
  */

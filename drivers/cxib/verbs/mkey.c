@@ -70,7 +70,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_mkey_destroy);
  * @pd: protection domain
  * @key: the mkey
  *
- * If firmware refuses, the mkey of a user context becomes a leftover. The mkey of a kernel object
+ * If firmware refuses, the mkey of a user context becomes an orphan. The mkey of a kernel object
  * makes the device fatal, with DMA off.
  *
  * Context: process context, may sleep.
@@ -92,7 +92,7 @@ void cxib_discard_mkey(struct ib_pd *pd, u32 key)
  *
  * Firmware refuses the command for example while an MW is bound to the MR. If reregistration has
  * replaced the MR, no process can repeat the request, and the RDMA core would keep the MR locked
- * and warn when the user context is closed. So the mkey of such an MR becomes a leftover, together
+ * and warn when the user context is closed. So the mkey of such an MR becomes an orphan, together
  * with @pinned, which is zeroed.
  *
  * Context: process context, may sleep.

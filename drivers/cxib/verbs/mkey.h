@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 
 struct cxib_hw;
 struct cxib_ibdev;

@@ -92,7 +92,7 @@ int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 		cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key,
 								 false));
 	pd->has_key = false;
-	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	err = cxib_orphans_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 	      cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn);
 	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);
 }

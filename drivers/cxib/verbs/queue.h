@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 
 struct cxib_bfregs;
 struct rdma_user_mmap_entry;

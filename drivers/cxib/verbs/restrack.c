@@ -49,8 +49,8 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 		{ "number", cq->cqn },
 		{ "entries", BIT(cq->log_size) },
 		{ "consumer", READ_ONCE(cq->cons_index) },
-		{ "events", READ_ONCE(cq->claim.num_events) },
-		{ "late_events", READ_ONCE(cq->claim.num_late) },
+		{ "events", READ_ONCE(cq->arming.num_events) },
+		{ "late_events", READ_ONCE(cq->arming.num_late) },
 		{ "eqn", cq->eq->eqn },
 	};
 	int err;

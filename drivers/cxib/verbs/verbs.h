@@ -6,7 +6,7 @@
 #include "verbs/ah.h"
 #include "verbs/destroy.h"
 #include "verbs/ibdev.h"
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 #include "verbs/mr/mr.h"
 #include "verbs/pd.h"
 #include "verbs/quarantine.h"

@@ -47,10 +47,10 @@ def living_keys() -> int:
     return control("objects", "@hca0")["hca0"]["memory key"]["living"]
 
 
-def leftovers() -> list[str]:
+def orphans() -> list[str]:
     """Objects that firmware has refused to destroy. The first line is the number of those whose context is closed."""
     adapter = pathlib.Path(f"/sys/class/infiniband/{rdma.devices()[0]}/device").resolve().name
-    return pathlib.Path(f"/sys/kernel/debug/cxib/{adapter}/leftovers").read_text().splitlines()
+    return pathlib.Path(f"/sys/kernel/debug/cxib/{adapter}/orphans").read_text().splitlines()
 
 
 def refuse_destroys() -> None:
@@ -157,7 +157,7 @@ class KeptKeys(unittest.TestCase):
         self.make_fail(f"field=opcode:{FAILED}")
         self.assertNotEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), self.key)
         self.assertEqual(living_keys(), keys + 1)
-        self.assertRegex("\n".join(leftovers()[1:]), "^destroy_mkey .*: not tried again$")
+        self.assertRegex("\n".join(orphans()[1:]), "^destroy_mkey .*: not tried again$")
         control("faults", "clear")
         self.device.deregister(self.region)
         self.assertEqual(living_keys(), keys)
@@ -166,7 +166,7 @@ class KeptKeys(unittest.TestCase):
         self.device.close()
         self.device = raw_verbs.Device(rdma.devices()[0])
         self.assertEqual(living_keys(), keys - 1)
-        self.assertEqual(len(leftovers()), 1)
+        self.assertEqual(len(orphans()), 1)
 
     def test_changed_memory_of_replaced_key_kept(self) -> None:
         """The new MR gets other memory. The old key still leads to the memory that both MRs had before."""
@@ -273,7 +273,7 @@ class BoundWindow(unittest.TestCase):
         self.assertNotEqual(region.lkey, replaced)
         self.assertEqual(living_keys(), keys + 1)
         self.assertEqual(pinned_kib() - before, PAGE // 1024)
-        self.assertRegex("\n".join(leftovers()[1:]), "^destroy_mkey ")
+        self.assertRegex("\n".join(orphans()[1:]), "^destroy_mkey ")
         control("faults", "clear")
         region.close()
         self.assertEqual(living_keys(), keys)
@@ -294,7 +294,7 @@ class BoundWindow(unittest.TestCase):
         keys = living_keys()
         self.assertEqual(run_to_end(self.replace_region), 0)
         self.assertEqual(living_keys(), keys)
-        self.assertEqual(len(leftovers()), 1)
+        self.assertEqual(len(orphans()), 1)
         self.assertNotIn("fatal error", "\n".join(self.log.read()))
 
 

@@ -125,12 +125,12 @@ class RefusedDestroys(RecoveryTest):
         return {kind: numbers["living"] for kind, numbers in control("objects", "@hca1")["hca1"].items()
                 if numbers["living"]}
 
-    def leftovers(self) -> list[str]:
+    def orphans(self) -> list[str]:
         """The first line is the number of objects."""
-        return pathlib.Path(f"/sys/kernel/debug/cxib/{self.hca.name}/leftovers").read_text().splitlines()
+        return pathlib.Path(f"/sys/kernel/debug/cxib/{self.hca.name}/orphans").read_text().splitlines()
 
     def count(self) -> int:
-        return int(self.leftovers()[0].removeprefix("objects of closed contexts: "))
+        return int(self.orphans()[0].removeprefix("objects of closed contexts: "))
 
     def run_program(self, make: Callable[[str], object]) -> None:
         self.assertEqual(run_to_end(lambda: make(self.device_name())), 0)
@@ -143,7 +143,7 @@ class RefusedDestroys(RecoveryTest):
         self.refuse(command)
         self.run_program(make)
         self.assertGreater(self.count(), 0)
-        self.assertIn(command.lower(), "\n".join(self.leftovers()))
+        self.assertIn(command.lower(), "\n".join(self.orphans()))
         control("faults", "clear")
         until(self.has_none_left, "all are destroyed as further programs end")
         self.assertEqual(self.objects(), self.before)
@@ -238,7 +238,7 @@ class RefusedDestroys(RecoveryTest):
             with self.subTest(command):
                 self.refuse(command)
                 self.fail_to_create(create)
-                self.assertIn(command.lower(), "\n".join(self.leftovers()))
+                self.assertIn(command.lower(), "\n".join(self.orphans()))
                 control("faults", "clear")
                 until(self.has_none_left, "all are destroyed as further programs end")
                 self.assertEqual(self.objects(), self.before)
@@ -253,7 +253,7 @@ class RefusedDestroys(RecoveryTest):
         operation.unmap(64)
         self.refuse("MODIFY_MEMIC")
         memory.close()
-        kept = self.leftovers()
+        kept = self.orphans()
         self.assertEqual(kept[0], "objects of closed contexts: 0")
         self.assertRegex(kept[1], r"^modify_memic .*: not tried again$")
         self.assertRegex(kept[2], r"^dealloc_memic .*: not tried again$")
@@ -266,7 +266,7 @@ class RefusedDestroys(RecoveryTest):
         with self.assertRaises(PyverbsRDMAError):
             DM(context, everything)
         context.close()
-        self.assertEqual(len(self.leftovers()), 1)
+        self.assertEqual(len(self.orphans()), 1)
         with Context(name=self.device_name()) as later:
             DM(later, everything).close()
         self.assertEqual(self.objects(), self.before)

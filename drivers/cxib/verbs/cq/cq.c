@@ -217,7 +217,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
 
 /**
  * cxib_cq_deliver_event() - have a CQ polled
- * @cq: CQ whose claim the caller has taken, or CQ of user space
+ * @cq: CQ whose arming the caller has taken, or CQ of user space
  *
  * This is the only caller of comp_handler, because the scheduler may poll in its place. The
  * function is inlined, since the test delays each event of a CQ that the RDMA core polls
@@ -236,7 +236,7 @@ static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 
 /**
  * cxib_cq_hand_over() - have a CQ polled by what is to poll it now
- * @cq: CQ of ib_alloc_cq() whose claim the caller, another poller, has taken and gives away
+ * @cq: CQ of ib_alloc_cq() whose arming the caller, another poller, has taken and gives away
  *
  * Context: any; comp_handler of such a CQ only queues it.
  */
@@ -269,7 +269,7 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 		pinned = cq->user->pinned;
 	/* The CQ is erased before the device can reuse the CQN. */
 	xa_erase_irq(&ibdev->cqs, cq->cqn);
-	err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	err = cxib_orphans_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 	      cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn);
 	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned, err);
 	if (err) {
@@ -395,7 +395,7 @@ static void drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
 
 static void drop_late(struct cxib_cq *cq)
 {
-	WRITE_ONCE(cq->claim.num_late, cq->claim.num_late + 1);
+	WRITE_ONCE(cq->arming.num_late, cq->arming.num_late + 1);
 	trace_cq_late(to_ibdev(cq->ib.device), cq->cqn, true);
 }
 
@@ -410,20 +410,20 @@ static bool cq_is_ready(const struct cxib_cq *cq)
 
 /*
  * Returns true if the caller must deliver the event. A faulty device may raise an event before the
- * RDMA core has set comp_handler, but then there is no claim.
+ * RDMA core has set comp_handler, but then there is no arming.
  */
 static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	if (cq->is_user) {
-		cxib_claim_count_event(&cq->claim);
+		cxib_arming_count_event(&cq->arming);
 		return true;
 	}
 	if (!cxib_cq_is_core_polled(cq)) {
 		cxib_cq_count_own_event(ibdev, cq);
-		return cxib_claim_take_one(&cq->claim);
+		return cxib_arming_take_one(&cq->arming);
 	}
-	cxib_claim_count_event(&cq->claim);
-	return cq_is_ready(cq) && cxib_claim_take(&cq->claim);
+	cxib_arming_count_event(&cq->arming);
+	return cq_is_ready(cq) && cxib_arming_take(&cq->arming);
 }
 
 /*

@@ -5,7 +5,7 @@
 
 #include "hw/completion.h"
 #include "hw/cq.h"
-#include "verbs/cq/claim.h"
+#include "verbs/cq/arming.h"
 #include "verbs/verbs.h"
 
 /* cq_period has 12 bits. */
@@ -29,7 +29,7 @@ struct cxib_qp;
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
  * @eq: EQ of completion events
- * @claim: decides whether an event is delivered; user CQs use only its counter of events
+ * @arming: decides whether an event is delivered; user CQs use only its counter of events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
  * @poll: state of the scheduler for a kernel CQ; NULL: the comp_handler gets all events
@@ -63,7 +63,7 @@ struct cxib_cq {
 	u16 uid;
 	enum hw_cqe_size user_entry;
 	struct cxib_eq *eq;
-	struct cxib_claim claim;
+	struct cxib_arming arming;
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
 	struct cxib_poll_cq *poll;

@@ -759,7 +759,7 @@ void cxib_cq_flush_mads(struct cxib_cq *cq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
 
 /**
- * cxib_cq_event_due() - take the claim if a completion event is due
+ * cxib_cq_event_due() - take the arming if a completion event is due
  * @cq: CQ of a device with DMA off
  *
  * As with a working device, each req_notify_cq causes one event, and a CQ that is only polled gets
@@ -779,7 +779,7 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 	 * The ring of a user CQ has no kernel address, and its doorbell record belongs to user
 	 * space.
 	 */
-	due = !cq->is_user && has_completions(cq) && cxib_claim_take(&cq->claim);
+	due = !cq->is_user && has_completions(cq) && cxib_arming_take(&cq->arming);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
@@ -788,7 +788,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 /* Writes the doorbell record, which the device reads when it gets the doorbell. */
 static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	u32 sequence = cxib_claim_name(&cq->claim) & SEQUENCE_MASK;
+	u32 sequence = cxib_arming_sn(&cq->arming) & SEQUENCE_MASK;
 	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
@@ -810,7 +810,7 @@ static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
  * the second arming, because it has the arm_sn of the event. The ULP may ignore the event, because
  * it has disabled its handler meanwhile, as ipoib_ib_dev_stop_default() does with its NAPI. Then
  * nothing would wake up the ULP. So this function repeats the second arming with the next arm_sn;
- * the claim of the arming is already set.
+ * the arming is already set.
  *
  * Context: interrupt of the CQ's EQ. Takes the lock of the CQ, so each arming either precedes the
  * event and is counted, or has the arm_sn that follows the event.
@@ -823,7 +823,7 @@ void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	spin_lock_irqsave(&cq->lock, flags);
 	again = cq->num_arms > 1 && !cq->is_stopped;
 	cq->num_arms = 0;
-	cxib_claim_count_event(&cq->claim);
+	cxib_arming_count_event(&cq->arming);
 	if (again)
 		arm(ibdev, cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -832,8 +832,8 @@ void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 /*
  * If a CQE is in the ring when the device reads the doorbell, the device raises an event at once,
  * whether or not the driver reports the CQE as missed. A ULP with its own comp_handler may rely on
- * that event and not arm again, so its claim stays. For a CQ of ib_alloc_cq(), the event must not
- * start a second poller in addition to the caller, so the claim is taken back.
+ * that event and not arm again, so its arming stays. For a CQ of ib_alloc_cq(), the event must not
+ * start a second poller in addition to the caller, so the arming is taken back.
  */
 static bool report_missed(struct cxib_cq *cq)
 {
@@ -841,7 +841,7 @@ static bool report_missed(struct cxib_cq *cq)
 
 	if (!cxib_cqe_is_sw_owned(cq, cq->cons_index))
 		return false;
-	return !cxib_cq_is_core_polled(cq) || cxib_claim_take(&cq->claim);
+	return !cxib_cq_is_core_polled(cq) || cxib_arming_take(&cq->arming);
 }
 
 /**
@@ -868,9 +868,9 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		return 0;
 	}
 	if (cxib_cq_is_core_polled(cq))
-		cxib_claim_set(&cq->claim);
+		cxib_arming_set(&cq->arming);
 	else
-		cxib_claim_add(&cq->claim);
+		cxib_arming_add(&cq->arming);
 	cq->arm_command = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 			  HW_CQ_ARM_COMMAND_REQ_NOT_SOL : HW_CQ_ARM_COMMAND_REQ_NOT;
 	arm(to_ibdev(ib->device), cq);

@@ -204,12 +204,12 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
 	return cxib_destroy_object(HW_CMD_DESTROY_DCT, cxib_qp_uid(qp), qp->qpn);
 }
 
-/* A DCT whose destruction fails becomes a leftover. A DCT has no memory to keep. */
+/* A DCT whose destruction fails becomes an orphan. A DCT has no memory to keep. */
 static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
 {
 	if (err)
-		cxib_leftovers_keep(to_ibdev(qp->ib.device), cxib_pd_context(qp->ib.pd), destroy,
-				    NULL, err);
+		cxib_orphans_keep(to_ibdev(qp->ib.device), cxib_pd_context(qp->ib.pd), destroy,
+				  NULL, err);
 }
 
 /*
@@ -227,7 +227,7 @@ static void release(struct cxib_qp *qp)
 }
 
 /*
- * Erases a DCT that is a leftover. The leftover is drained again later, and the event that reports
+ * Erases a DCT that is an orphan. The orphan is drained again later, and the event that reports
  * the end of the drain must find no DCT.
  */
 static void erase(struct cxib_qp *qp)

@@ -484,8 +484,8 @@ static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 
 	if (err && qp->is_user)
-		cxib_leftovers_keep(ibdev, cxib_pd_context(qp->ib.pd), &destroy, &qp->user.pinned,
-				    err);
+		cxib_orphans_keep(ibdev, cxib_pd_context(qp->ib.pd), &destroy, &qp->user.pinned,
+				  err);
 	else
 		cxib_finish_destroy(ibdev, err);
 }
@@ -737,7 +737,7 @@ static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 
 /*
  * When the last handle of an XRC_TGT QP of user space is closed, the RDMA core destroys the QP
- * without udata, and no process gets an error. So the QP becomes a leftover if the command fails.
+ * without udata, and no process gets an error. So the QP becomes an orphan if the command fails.
  */
 static int finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
 			const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
@@ -746,7 +746,7 @@ static int finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
 
 	if (!err || udata || !qp->is_user)
 		return cxib_finish_user_destroy(ibdev, udata, destroy, pinned, err);
-	cxib_leftovers_keep(ibdev, cxib_pd_context(qp->ib.pd), destroy, pinned, err);
+	cxib_orphans_keep(ibdev, cxib_pd_context(qp->ib.pd), destroy, pinned, err);
 	return 0;
 }
 

@@ -214,7 +214,7 @@ static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *sr
 			     struct ib_udata *udata, struct cxib_pinned *pinned)
 {
 	const struct cxib_destroy destroy = destroy_of(srq);
-	int err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	int err = cxib_orphans_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 		  type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
 
 	return cxib_finish_user_destroy(ibdev, udata, &destroy, pinned, err);

@@ -53,7 +53,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_open);
  * @opener: the handle; receives no events afterwards
  *
  * The function does not use ib_close_qp(), which would leak the QP if it closed the last handle.
- * The destruction does not fail, because a QP that firmware refuses to destroy becomes a leftover.
+ * The destruction does not fail, because a QP that firmware refuses to destroy becomes an orphan.
  *
  * Context: process context, may sleep.
  */

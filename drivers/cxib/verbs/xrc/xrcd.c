@@ -35,7 +35,7 @@ int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	const u32 xrcdn = to_xrcd(ib)->xrcdn;
 	const struct cxib_destroy destroy = cxib_destroy_object(HW_CMD_DEALLOC_XRCD, 0, xrcdn);
-	int err = cxib_leftovers_check(ibdev, cxib_udata_context(udata), &destroy) ?:
+	int err = cxib_orphans_check(ibdev, cxib_udata_context(udata), &destroy) ?:
 		  cxib_cmd_dealloc_xrcd(commands_of(ibdev), xrcdn);
 
 	return cxib_finish_user_destroy(ibdev, udata, &destroy, NULL, err);

@@ -13,11 +13,11 @@
 #include "hw/commands_queue_pairs.h"
 #include "hw/commands_receive_queues.h"
 #include "hw/names.h"
-#include "verbs/leftovers.h"
+#include "verbs/orphans.h"
 #include "verbs/verbs.h"
 
 /*
- * Maximum number of leftovers of closed contexts that are tried again when another context is
+ * Maximum number of orphans of closed contexts that are tried again when another context is
  * closed. Each takes one or two commands, for which the process that exits waits.
  */
 #define RETRIES_MAX	16
@@ -76,10 +76,10 @@ static const struct kind_of_command kinds[] = {
 static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND_OTHER) };
 
 /**
- * struct leftover - an object that the device still has
+ * struct orphan - an object that the device still has
  * @node: entry in the list of the RDMA device
  * @context: its user context, which is only compared; NULL: closed
- * @group: the same for all leftovers of a closed context
+ * @group: the same for all orphans of a closed context
  * @destroy: the commands that destroy it
  * @status: status of the last command
  * @is_known: firmware has refused the last command, so the object exists. Otherwise the driver does
@@ -87,7 +87,7 @@ static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND
  *	number.
  * @pinned: what the device can access through the object
  */
-struct leftover {
+struct orphan {
 	struct list_head node;
 	const struct ib_ucontext *context;
 	unsigned int group;
@@ -124,17 +124,17 @@ struct cxib_destroy cxib_destroy_object(u16 opcode, u16 uid, u32 number)
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_object);
 
 /**
- * cxib_leftovers_init() - initialise the leftovers of an RDMA device: none
+ * cxib_orphans_init() - initialise the orphans of an RDMA device: none
  * @ibdev: RDMA device
  *
  * Context: process context.
  */
-void cxib_leftovers_init(struct cxib_ibdev *ibdev)
+void cxib_orphans_init(struct cxib_ibdev *ibdev)
 {
-	mutex_init(&ibdev->leftovers.lock);
-	INIT_LIST_HEAD(&ibdev->leftovers.list);
+	mutex_init(&ibdev->orphans.lock);
+	INIT_LIST_HEAD(&ibdev->orphans.list);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_init);
+EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_init);
 
 static u16 opcode_of(const struct cxib_destroy *destroy)
 {
@@ -151,9 +151,9 @@ static const struct kind_of_command *kind_of(const struct cxib_destroy *destroy)
 	return &other;
 }
 
-static bool may_refer(const struct leftover *leftover, enum kind kind)
+static bool may_refer(const struct orphan *orphan, enum kind kind)
 {
-	const struct kind_of_command *child = kind_of(&leftover->destroy);
+	const struct kind_of_command *child = kind_of(&orphan->destroy);
 
 	return kind == KIND_UCTX ? child->kind != KIND_UCTX : child->parents & BIT(kind);
 }
@@ -164,9 +164,9 @@ static bool is_xrc_tgt_of(const struct cxib_destroy *child, const struct cxib_de
 	       child->xrcdn == hw_general_obj_in_cmd_hdr_get_obj_id((const void *)parent->in);
 }
 
-static bool is_other(const struct leftover *leftover)
+static bool is_other(const struct orphan *orphan)
 {
-	return kind_of(&leftover->destroy) == &other;
+	return kind_of(&orphan->destroy) == &other;
 }
 
 /*
@@ -174,11 +174,11 @@ static bool is_other(const struct leftover *leftover)
  * refer to mkeys. A process can leave many mkeys, so the list is searched for children of an mkey
  * only if it contains general objects.
  */
-static bool is_parent(const struct cxib_leftovers *leftovers, enum kind kind)
+static bool is_parent(const struct cxib_orphans *orphans, enum kind kind)
 {
 	unsigned int i;
 
-	if (leftovers->others || kind == KIND_UCTX)
+	if (orphans->others || kind == KIND_UCTX)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].parents & BIT(kind))
@@ -187,99 +187,99 @@ static bool is_parent(const struct cxib_leftovers *leftovers, enum kind kind)
 }
 
 /*
- * Returns true if a leftover may refer to an object. Leftovers refer to objects of their own user
+ * Returns true if an orphan may refer to an object. Orphans refer to objects of their own user
  * context only, except for XRC_TGT QPs.
  */
-static bool has_child(const struct cxib_leftovers *leftovers, const struct ib_ucontext *context,
+static bool has_child(const struct cxib_orphans *orphans, const struct ib_ucontext *context,
 		      unsigned int group, const struct cxib_destroy *destroy)
 {
 	const enum kind kind = kind_of(destroy)->kind;
-	const struct leftover *leftover;
+	const struct orphan *orphan;
 
-	lockdep_assert_held(&leftovers->lock);
+	lockdep_assert_held(&orphans->lock);
 
-	if (!is_parent(leftovers, kind))
+	if (!is_parent(orphans, kind))
 		return false;
-	list_for_each_entry(leftover, &leftovers->list, node) {
-		if (leftover->context == context && leftover->group == group &&
-		    may_refer(leftover, kind))
+	list_for_each_entry(orphan, &orphans->list, node) {
+		if (orphan->context == context && orphan->group == group &&
+		    may_refer(orphan, kind))
 			return true;
-		if (is_xrc_tgt_of(&leftover->destroy, destroy))
+		if (is_xrc_tgt_of(&orphan->destroy, destroy))
 			return true;
 	}
 	return false;
 }
 
 /**
- * cxib_leftovers_check() - check that no leftover can refer to an object
+ * cxib_orphans_check() - check that no orphan can refer to an object
  * @ibdev: RDMA device
  * @context: user context of the object; NULL: kernel object
  * @destroy: the command that is about to destroy it
  *
- * If a leftover can refer to the object, the caller does not execute the command. Firmware might
+ * If an orphan can refer to the object, the caller does not execute the command. Firmware might
  * free a UAR that a queue still uses, and it would refuse to destroy an object of another kind.
  *
  * Context: process context, may sleep.
- * Return: 0; -EBUSY if a leftover may refer to the object.
+ * Return: 0; -EBUSY if an orphan may refer to the object.
  */
-int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
-			 const struct cxib_destroy *destroy)
+int cxib_orphans_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+		       const struct cxib_destroy *destroy)
 {
 	if (!context)
 		return 0;
-	guard(mutex)(&ibdev->leftovers.lock);
-	return has_child(&ibdev->leftovers, context, 0, destroy) ? -EBUSY : 0;
+	guard(mutex)(&ibdev->orphans.lock);
+	return has_child(&ibdev->orphans, context, 0, destroy) ? -EBUSY : 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_check);
+EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_check);
 
-static u16 next_opcode(const struct leftover *leftover)
+static u16 next_opcode(const struct orphan *orphan)
 {
-	return leftover->destroy.before ?: opcode_of(&leftover->destroy);
+	return orphan->destroy.before ?: opcode_of(&orphan->destroy);
 }
 
-static const char *result_of(const struct leftover *leftover)
+static const char *result_of(const struct orphan *orphan)
 {
-	if (!leftover->is_known)
+	if (!orphan->is_known)
 		return "unknown result";
-	return leftover->status ? hw_command_status_name(leftover->status) : "not tried again";
+	return orphan->status ? hw_command_status_name(orphan->status) : "not tried again";
 }
 
-/* Called for the first leftovers of closed contexts of an RDMA device. */
-static void log_closed(struct cxib_ibdev *ibdev, const struct leftover *first, unsigned int count)
+/* Called for the first orphans of closed contexts of an RDMA device. */
+static void log_closed(struct cxib_ibdev *ibdev, const struct orphan *first, unsigned int count)
 {
 	ibdev_warn_ratelimited(&ibdev->ib,
-			       "leftovers: %u objects of closed user contexts not destroyed, memory kept until reset: %s failed: %s (status 0x%x)\n",
+			       "orphans: %u objects of closed user contexts not destroyed, memory kept until reset: %s failed: %s (status 0x%x)\n",
 			       count, hw_cmd_name(next_opcode(first)), result_of(first),
 			       first->status);
 }
 
-/* Makes the device the owner of the leftovers of a context. */
+/* Makes the device the owner of the orphans of a context. */
 static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
-	struct cxib_leftovers *leftovers = &ibdev->leftovers;
-	struct leftover *leftover, *first = NULL;
+	struct cxib_orphans *orphans = &ibdev->orphans;
+	struct orphan *orphan, *first = NULL;
 	unsigned int count = 0;
 
-	lockdep_assert_held(&leftovers->lock);
+	lockdep_assert_held(&orphans->lock);
 
-	list_for_each_entry(leftover, &leftovers->list, node) {
-		if (leftover->context != context || leftover->group)
+	list_for_each_entry(orphan, &orphans->list, node) {
+		if (orphan->context != context || orphan->group)
 			continue;
-		first = first ?: leftover;
-		leftover->context = NULL;
-		leftover->group = leftovers->groups + 1;
+		first = first ?: orphan;
+		orphan->context = NULL;
+		orphan->group = orphans->groups + 1;
 		count++;
 	}
 	if (!first)
 		return;
-	if (!leftovers->closed)
+	if (!orphans->closed)
 		log_closed(ibdev, first, count);
-	leftovers->closed += count;
-	leftovers->groups++;
+	orphans->closed += count;
+	orphans->groups++;
 }
 
 /**
- * cxib_leftovers_keep() - keep an object that was not destroyed, and what it can access
+ * cxib_orphans_keep() - keep an object that was not destroyed, and what it can access
  * @ibdev: RDMA device
  * @context: user context of the object; NULL: unknown, so the object belongs to the device
  * @destroy: the commands that destroy the object
@@ -289,81 +289,81 @@ static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
  *
  * Context: process context, may sleep.
  */
-void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
-			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
+void cxib_orphans_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+		       const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
 {
-	struct cxib_leftovers *leftovers = &ibdev->leftovers;
-	struct leftover *leftover;
+	struct cxib_orphans *orphans = &ibdev->orphans;
+	struct orphan *orphan;
 
-	might_lock(&leftovers->lock);
+	might_lock(&orphans->lock);
 	if (cxib_command_queue_is_fatal(commands_of(ibdev))) {
 		cxib_hw_dma_off(ibdev->hw);
 		return;
 	}
-	leftover = kzalloc(sizeof(*leftover), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
-	leftover->context = context;
-	leftover->destroy = *destroy;
-	leftover->is_known = !cxib_command_is_unknown(err);
+	orphan = kzalloc(sizeof(*orphan), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+	orphan->context = context;
+	orphan->destroy = *destroy;
+	orphan->is_known = !cxib_command_is_unknown(err);
 	if (pinned) {
-		leftover->pinned = *pinned;
+		orphan->pinned = *pinned;
 		*pinned = (struct cxib_pinned){};
 	}
-	guard(mutex)(&leftovers->lock);
-	list_add_tail(&leftover->node, &leftovers->list);
-	leftovers->others += is_other(leftover);
+	guard(mutex)(&orphans->lock);
+	list_add_tail(&orphan->node, &orphans->list);
+	orphans->others += is_other(orphan);
 	if (!context)
 		disown(ibdev, NULL);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_keep);
+EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_keep);
 
-static void free_leftover(struct cxib_ibdev *ibdev, struct leftover *leftover)
+static void free_orphan(struct cxib_ibdev *ibdev, struct orphan *orphan)
 {
-	const struct cxib_pinned *pinned = &leftover->pinned;
+	const struct cxib_pinned *pinned = &orphan->pinned;
 
-	lockdep_assert_held(&ibdev->leftovers.lock);
+	lockdep_assert_held(&ibdev->orphans.lock);
 
-	ibdev->leftovers.closed -= !!leftover->group;
-	ibdev->leftovers.others -= is_other(leftover);
-	list_del(&leftover->node);
+	ibdev->orphans.closed -= !!orphan->group;
+	ibdev->orphans.others -= is_other(orphan);
+	list_del(&orphan->node);
 	cxib_release_shared_umem(ibdev, pinned->umem, pinned->umem_users, 0);
 	ib_umem_release(pinned->umem_in_doubt);
 	if (pinned->dbr_page)
 		ibdev->user->unpin_record(pinned->dbr_page);
 	if (pinned->dm)
 		ibdev->user->free_dm(pinned->dm);
-	kfree(leftover);
+	kfree(orphan);
 }
 
-static int execute(struct cxib_ibdev *ibdev, struct leftover *leftover, u16 opcode)
+static int execute(struct cxib_ibdev *ibdev, struct orphan *orphan, u16 opcode)
 {
 	__be32 in[CXIB_DESTROY_WORDS];
 	__be32 out[CXIB_DESTROY_WORDS];
 	struct cxib_command command = {
-		.in = in, .in_length = leftover->destroy.in_length,
-		.out = out, .out_length = leftover->destroy.out_length,
+		.in = in, .in_length = orphan->destroy.in_length,
+		.out = out, .out_length = orphan->destroy.out_length,
 		/* The first refusal is already in the log. */
 		.no_log = true,
 	};
 	int err;
 
-	memcpy(in, leftover->destroy.in, sizeof(in));
+	memcpy(in, orphan->destroy.in, sizeof(in));
 	hw_cmd_in_set_opcode((void *)in, opcode);
 	err = cxib_cmd_exec(commands_of(ibdev), &command);
-	leftover->status = command.status;
-	leftover->is_known = !cxib_command_is_unknown(err);
+	orphan->status = command.status;
+	orphan->is_known = !cxib_command_is_unknown(err);
 	return err;
 }
 
 /* Returns true if the device no longer has the object, or cannot use it because DMA is off. */
-static bool destroy_in_device(struct cxib_ibdev *ibdev, struct leftover *leftover)
+static bool destroy_in_device(struct cxib_ibdev *ibdev, struct orphan *orphan)
 {
 	int err = 0;
 
-	if (leftover->destroy.before)
-		err = execute(ibdev, leftover, leftover->destroy.before);
+	if (orphan->destroy.before)
+		err = execute(ibdev, orphan, orphan->destroy.before);
 	if (!err) {
-		leftover->destroy.before = 0;
-		err = execute(ibdev, leftover, opcode_of(&leftover->destroy));
+		orphan->destroy.before = 0;
+		err = execute(ibdev, orphan, opcode_of(&orphan->destroy));
 	}
 	if (!err)
 		return true;
@@ -375,35 +375,35 @@ static bool destroy_in_device(struct cxib_ibdev *ibdev, struct leftover *leftove
 
 enum result { RESULT_SKIPPED, RESULT_DESTROYED, RESULT_REFUSED, RESULT_UNKNOWN };
 
-static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct leftover *leftover)
+static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct orphan *orphan)
 {
-	lockdep_assert_held(&ibdev->leftovers.lock);
+	lockdep_assert_held(&ibdev->orphans.lock);
 
-	if (!leftover->is_known || has_child(&ibdev->leftovers, leftover->context,
-					     leftover->group, &leftover->destroy))
+	if (!orphan->is_known || has_child(&ibdev->orphans, orphan->context,
+					   orphan->group, &orphan->destroy))
 		return RESULT_SKIPPED;
-	if (destroy_in_device(ibdev, leftover)) {
-		free_leftover(ibdev, leftover);
+	if (destroy_in_device(ibdev, orphan)) {
+		free_orphan(ibdev, orphan);
 		return RESULT_DESTROYED;
 	}
-	return leftover->is_known ? RESULT_REFUSED : RESULT_UNKNOWN;
+	return orphan->is_known ? RESULT_REFUSED : RESULT_UNKNOWN;
 }
 
 /*
- * Tries to destroy each leftover of a context once; with @context NULL, each leftover of a closed
+ * Tries to destroy each orphan of a context once; with @context NULL, each orphan of a closed
  * context. Returns true if one was destroyed, so that its parents may be tried next. Returns false
  * if the device does not complete a command.
  */
 static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
-	struct leftover *leftover, *next;
+	struct orphan *orphan, *next;
 	enum result result;
 	bool progress = false;
 
-	list_for_each_entry_safe(leftover, next, &ibdev->leftovers.list, node) {
-		if (leftover->context != context)
+	list_for_each_entry_safe(orphan, next, &ibdev->orphans.list, node) {
+		if (orphan->context != context)
 			continue;
-		result = try_to_destroy(ibdev, leftover);
+		result = try_to_destroy(ibdev, orphan);
 		if (result == RESULT_UNKNOWN)
 			return false;
 		progress |= result == RESULT_DESTROYED;
@@ -411,97 +411,97 @@ static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 	return progress;
 }
 
-/* Leftovers that remain move to the end of the list, so that the next call tries others. */
+/* Orphans that remain move to the end of the list, so that the next call tries others. */
 static void try_some_closed(struct cxib_ibdev *ibdev)
 {
-	unsigned int left = ibdev->leftovers.closed;
-	struct leftover *leftover, *next;
+	unsigned int left = ibdev->orphans.closed;
+	struct orphan *orphan, *next;
 	unsigned int tried = 0;
 	enum result result;
 
-	list_for_each_entry_safe(leftover, next, &ibdev->leftovers.list, node) {
-		if (!leftover->group)
+	list_for_each_entry_safe(orphan, next, &ibdev->orphans.list, node) {
+		if (!orphan->group)
 			continue;
 		if (!left-- || tried == RETRIES_MAX)
 			return;
-		result = try_to_destroy(ibdev, leftover);
+		result = try_to_destroy(ibdev, orphan);
 		if (result == RESULT_UNKNOWN)
 			return;
 		tried += result != RESULT_SKIPPED;
 		if (result != RESULT_DESTROYED)
-			list_move_tail(&leftover->node, &ibdev->leftovers.list);
+			list_move_tail(&orphan->node, &ibdev->orphans.list);
 	}
 }
 
 /**
- * cxib_leftovers_close() - try to destroy the leftovers of a user context that is being closed
+ * cxib_orphans_close() - try to destroy the orphans of a user context that is being closed
  * @ibdev: RDMA device
  * @context: user context without any other object
  *
- * Leftovers that firmware still refuses to destroy then belong to the device. The function also
- * tries some of the leftovers of contexts that were closed earlier.
+ * Orphans that firmware still refuses to destroy then belong to the device. The function also
+ * tries some of the orphans of contexts that were closed earlier.
  *
  * Context: process context, may sleep.
  */
-void cxib_leftovers_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+void cxib_orphans_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
-	guard(mutex)(&ibdev->leftovers.lock);
+	guard(mutex)(&ibdev->orphans.lock);
 	while (try_all(ibdev, context))
 		;
 	try_some_closed(ibdev);
 	disown(ibdev, context);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_close);
+EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_close);
 
 /**
- * cxib_leftovers_end() - free all leftovers
+ * cxib_orphans_end() - free all orphans
  * @ibdev: RDMA device without user contexts
  *
- * If firmware still refuses to destroy a leftover, the device becomes fatal and DMA is turned off
+ * If firmware still refuses to destroy an orphan, the device becomes fatal and DMA is turned off
  * before the memory is freed. Tear-down then resets the device.
  *
  * Context: process context, may sleep.
  */
-void cxib_leftovers_end(struct cxib_ibdev *ibdev)
+void cxib_orphans_end(struct cxib_ibdev *ibdev)
 {
-	struct list_head *list = &ibdev->leftovers.list;
-	struct leftover *leftover, *next;
+	struct list_head *list = &ibdev->orphans.list;
+	struct orphan *orphan, *next;
 
-	debugfs_remove(ibdev->leftovers.file);
-	guard(mutex)(&ibdev->leftovers.lock);
+	debugfs_remove(ibdev->orphans.file);
+	guard(mutex)(&ibdev->orphans.lock);
 	while (try_all(ibdev, NULL))
 		;
 	if (list_empty(list))
 		return;
 	cxib_hw_set_fatal(ibdev->hw);
 	cxib_hw_dma_off(ibdev->hw);
-	list_for_each_entry_safe(leftover, next, list, node)
-		free_leftover(ibdev, leftover);
+	list_for_each_entry_safe(orphan, next, list, node)
+		free_orphan(ibdev, orphan);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_leftovers_end);
+EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_end);
 
-static int leftovers_show(struct seq_file *file, void *unused)
+static int orphans_show(struct seq_file *file, void *unused)
 {
 	struct cxib_ibdev *ibdev = file->private;
-	const struct leftover *leftover;
+	const struct orphan *orphan;
 
-	guard(mutex)(&ibdev->leftovers.lock);
-	seq_printf(file, "objects of closed contexts: %u\n", ibdev->leftovers.closed);
-	list_for_each_entry(leftover, &ibdev->leftovers.list, node)
-		seq_printf(file, "%s uid %u number 0x%x: %s\n", hw_cmd_name(next_opcode(leftover)),
-			   hw_general_obj_in_cmd_hdr_get_uid((const void *)leftover->destroy.in),
-			   hw_general_obj_in_cmd_hdr_get_obj_id((const void *)leftover->destroy.in),
-			   result_of(leftover));
+	guard(mutex)(&ibdev->orphans.lock);
+	seq_printf(file, "objects of closed contexts: %u\n", ibdev->orphans.closed);
+	list_for_each_entry(orphan, &ibdev->orphans.list, node)
+		seq_printf(file, "%s uid %u number 0x%x: %s\n", hw_cmd_name(next_opcode(orphan)),
+			   hw_general_obj_in_cmd_hdr_get_uid((const void *)orphan->destroy.in),
+			   hw_general_obj_in_cmd_hdr_get_obj_id((const void *)orphan->destroy.in),
+			   result_of(orphan));
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(leftovers);
+DEFINE_SHOW_ATTRIBUTE(orphans);
 
 /**
- * cxib_leftovers_debugfs() - create the debugfs file "leftovers"
- * @ibdev: RDMA device; cxib_leftovers_end() removes the file
+ * cxib_orphans_debugfs() - create the debugfs file "orphans"
+ * @ibdev: RDMA device; cxib_orphans_end() removes the file
  */
-void cxib_leftovers_debugfs(struct cxib_ibdev *ibdev)
+void cxib_orphans_debugfs(struct cxib_ibdev *ibdev)
 {
-	ibdev->leftovers.file = debugfs_create_file("leftovers", 0400, ibdev->hw->debugfs, ibdev,
-						    &leftovers_fops);
+	ibdev->orphans.file = debugfs_create_file("orphans", 0400, ibdev->hw->debugfs, ibdev,
+						  &orphans_fops);
 }

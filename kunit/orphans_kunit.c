@@ -20,7 +20,7 @@
 
 /*
  * Number of orphaned objects of closed contexts that the end of another context tries to destroy:
- * leftovers.c.
+ * orphans.c.
  */
 #define RETRIES		16
 
@@ -79,7 +79,7 @@ static void release_page(struct cxib_dbr_page *page)
 	running->dma_at_release = running->fake->hca->dma;
 }
 
-static int leftovers_init(struct kunit *test)
+static int orphans_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -123,9 +123,9 @@ static unsigned int count_of(const struct fixture *fixture, u16 opcode)
 	return count;
 }
 
-static bool has_leftovers(struct fixture *fixture, struct ib_ucontext *context)
+static bool has_orphans(struct fixture *fixture, struct ib_ucontext *context)
 {
-	return fake_has_leftovers(ibdev_of(fixture), context);
+	return fake_has_orphans(ibdev_of(fixture), context);
 }
 
 static struct cxib_pinned some_page(void)
@@ -139,7 +139,7 @@ static void keep(struct fixture *fixture, struct ib_ucontext *context, u16 opcod
 	const struct cxib_destroy destroy = cxib_destroy_object(opcode, UID, number);
 	struct cxib_pinned pinned = some_page();
 
-	cxib_leftovers_keep(ibdev_of(fixture), context, &destroy, &pinned, -EBUSY);
+	cxib_orphans_keep(ibdev_of(fixture), context, &destroy, &pinned, -EBUSY);
 }
 
 static int finish(struct fixture *fixture, struct ib_udata *udata, struct cxib_pinned *pinned,
@@ -161,8 +161,8 @@ static void destroy_refused_for_process_returns_error(struct kunit *test)
 					     &pinned, -EBUSY));
 	KUNIT_EXPECT_NOT_NULL(test, pinned.dbr_page);
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
-	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->context));
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_FALSE(test, has_orphans(fixture, &fixture->context));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* A write() has a command structure instead of attributes. */
@@ -175,8 +175,8 @@ static void destroy_refused_for_write_returns_error(struct kunit *test)
 
 	attrs.ucore.inlen = sizeof(struct ib_uverbs_destroy_cq);
 	KUNIT_EXPECT_EQ(test, -EBUSY, finish(fixture, udata, &pinned, -EBUSY));
-	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->context));
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_FALSE(test, has_orphans(fixture, &fixture->context));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* A process can make firmware refuse a command, so a refusal must not be a fatal error. */
@@ -192,7 +192,7 @@ static void destroy_refused_while_creation_is_open_returns_error(struct kunit *t
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 	fixture->fake->hw.commands.num_pending = 0;
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* The object is gone for the RDMA core, but its memory is kept. */
@@ -206,10 +206,10 @@ static void destroy_refused_at_end_of_context_keeps_memory(struct kunit *test)
 					&pinned, -EBUSY));
 	KUNIT_EXPECT_NULL(test, pinned.dbr_page);
 	KUNIT_EXPECT_EQ(test, 0, fixture->released);
-	KUNIT_EXPECT_TRUE(test, has_leftovers(fixture, &fixture->context));
-	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->other));
+	KUNIT_EXPECT_TRUE(test, has_orphans(fixture, &fixture->context));
+	KUNIT_EXPECT_FALSE(test, has_orphans(fixture, &fixture->other));
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
 }
 
@@ -220,7 +220,7 @@ static void destroy_refused_for_kernel_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, finish(fixture, NULL, NULL, -EBUSY));
 	KUNIT_EXPECT_TRUE(test, is_fatal(fixture));
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 static void discard(struct fixture *fixture, struct ib_ucontext *context,
@@ -240,11 +240,11 @@ static void discard_refused_keeps_memory(struct kunit *test)
 	discard(fixture, &fixture->context, &pinned, -EBUSY);
 	KUNIT_EXPECT_NULL(test, pinned.dbr_page);
 	KUNIT_EXPECT_EQ(test, 0, fixture->released);
-	KUNIT_EXPECT_TRUE(test, has_leftovers(fixture, &fixture->context));
+	KUNIT_EXPECT_TRUE(test, has_orphans(fixture, &fixture->context));
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 static void discard_leaves_memory_to_caller(struct kunit *test)
@@ -254,8 +254,8 @@ static void discard_leaves_memory_to_caller(struct kunit *test)
 
 	discard(fixture, &fixture->context, &pinned, 0);
 	KUNIT_EXPECT_NOT_NULL(test, pinned.dbr_page);
-	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->context));
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_FALSE(test, has_orphans(fixture, &fixture->context));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 static void discard_refused_for_kernel_switches_dma_off(struct kunit *test)
@@ -265,7 +265,7 @@ static void discard_refused_for_kernel_switches_dma_off(struct kunit *test)
 	discard(fixture, NULL, NULL, -EBUSY);
 	KUNIT_EXPECT_TRUE(test, is_fatal(fixture));
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* The caller frees the memory, which DMA can no longer access. */
@@ -280,7 +280,7 @@ static void destroy_on_fatal_device_leaves_memory_to_caller(struct kunit *test)
 					&pinned, -EIO));
 	KUNIT_EXPECT_NOT_NULL(test, pinned.dbr_page);
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* The device may have executed the command, and another object may have the number now. */
@@ -292,10 +292,10 @@ static void expect_never_repeated(struct kunit *test, int err)
 
 	KUNIT_EXPECT_EQ(test, 0, finish(fixture, fake_request(&attrs, &fixture->context),
 					&pinned, err));
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
-	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->leftovers.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
+	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->orphans.closed);
 	KUNIT_EXPECT_EQ(test, 0, fixture->released);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
 	KUNIT_EXPECT_FALSE(test, fixture->dma_at_release);
@@ -320,7 +320,7 @@ static void close_destroys_in_order(struct kunit *test)
 	keep(fixture, &fixture->other, HW_CMD_DESTROY_RMP, NUMBER + 1);
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_CQ, NUMBER + 2);
 	fixture->child = NUMBER;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	KUNIT_ASSERT_EQ(test, 2, fixture->command_count);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, opcode_at(fixture, 0));
 	KUNIT_EXPECT_EQ(test, UID, hw_destroy_qp_in_get_uid((const void *)fixture->inputs[0]));
@@ -328,9 +328,9 @@ static void close_destroys_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_CQ, opcode_at(fixture, 1));
 	KUNIT_EXPECT_EQ(test, NUMBER + 2, number_of(fixture->inputs[1]));
 	KUNIT_EXPECT_EQ(test, 2, fixture->released);
-	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->leftovers.closed);
-	KUNIT_EXPECT_TRUE(test, has_leftovers(fixture, &fixture->other));
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->orphans.closed);
+	KUNIT_EXPECT_TRUE(test, has_orphans(fixture, &fixture->other));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* The CQ was kept earlier than the QP that refers to it. */
@@ -340,11 +340,11 @@ static void close_tries_parent_after_child(struct kunit *test)
 
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_CQ, NUMBER + 2);
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER);
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	KUNIT_ASSERT_EQ(test, 2, fixture->command_count);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, opcode_at(fixture, 0));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_CQ, opcode_at(fixture, 1));
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /*
@@ -361,27 +361,27 @@ static void parent_of_refused_child_is_not_tried(struct kunit *test)
 	keep(fixture, &fixture->other, HW_CMD_DESTROY_CQ, NUMBER + 3);
 	fixture->refused[0] = HW_CMD_DESTROY_QP;
 	fixture->refused[1] = HW_CMD_DESTROY_MKEY;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
-	KUNIT_ASSERT_EQ(test, 2, ibdev_of(fixture)->leftovers.closed);
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
-	KUNIT_EXPECT_EQ(test, 3, ibdev_of(fixture)->leftovers.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
+	KUNIT_ASSERT_EQ(test, 2, ibdev_of(fixture)->orphans.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
+	KUNIT_EXPECT_EQ(test, 3, ibdev_of(fixture)->orphans.closed);
 	KUNIT_EXPECT_EQ(test, 1, count_of(fixture, HW_CMD_DESTROY_CQ));
 	fixture->refused[0] = 0;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
 	KUNIT_EXPECT_EQ(test, 2, count_of(fixture, HW_CMD_DESTROY_CQ));
-	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->leftovers.closed);
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->orphans.closed);
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 static int check(struct fixture *fixture, struct ib_ucontext *context, u16 opcode)
 {
 	const struct cxib_destroy destroy = cxib_destroy_object(opcode, UID, NUMBER);
 
-	return cxib_leftovers_check(ibdev_of(fixture), context, &destroy);
+	return cxib_orphans_check(ibdev_of(fixture), context, &destroy);
 }
 
 /* IBA chapter 10 lists the objects to which a QP, an SRQ, a CQ and an MR refer. */
-static void check_finds_what_leftovers_may_refer_to(struct kunit *test)
+static void check_finds_what_orphans_may_refer_to(struct kunit *test)
 {
 	static const struct {
 		u16 left;
@@ -430,10 +430,10 @@ static void check_finds_what_leftovers_may_refer_to(struct kunit *test)
 		for (j = 0; j < ARRAY_SIZE(cases[i].others) && cases[i].others[j]; j++)
 			KUNIT_EXPECT_EQ_MSG(test, 0, check(fixture, context, cases[i].others[j]),
 					    "0x%x of 0x%x", cases[i].others[j], cases[i].left);
-		cxib_leftovers_close(ibdev_of(fixture), context);
+		cxib_orphans_close(ibdev_of(fixture), context);
 	}
 	KUNIT_EXPECT_EQ(test, 0, check(fixture, NULL, HW_CMD_DESTROY_CQ));
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* After a DEVX modify command an object can refer to one that was created later. */
@@ -444,14 +444,14 @@ static void close_repeats_while_one_is_destroyed(struct kunit *test)
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_GENERAL_OBJECT, NUMBER + 2);
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_GENERAL_OBJECT, NUMBER);
 	fixture->child = NUMBER;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	KUNIT_ASSERT_EQ(test, 3, fixture->command_count);
 	KUNIT_EXPECT_EQ(test, NUMBER + 2, number_of(fixture->inputs[0]));
 	KUNIT_EXPECT_EQ(test, NUMBER, number_of(fixture->inputs[1]));
 	KUNIT_EXPECT_EQ(test, NUMBER + 2, number_of(fixture->inputs[2]));
 	KUNIT_EXPECT_EQ(test, 2, fixture->released);
-	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->leftovers.closed);
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->orphans.closed);
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /* The memory of a closed context is released at the end of another context or of the device. */
@@ -461,19 +461,19 @@ static void close_refused_keeps_memory_until_destroyed(struct kunit *test)
 
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER);
 	fixture->refused[0] = HW_CMD_DESTROY_QP;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
-	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->leftovers.closed);
-	KUNIT_EXPECT_FALSE(test, has_leftovers(fixture, &fixture->context));
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
-	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->leftovers.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
+	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->orphans.closed);
+	KUNIT_EXPECT_FALSE(test, has_orphans(fixture, &fixture->context));
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
+	KUNIT_EXPECT_EQ(test, 1, ibdev_of(fixture)->orphans.closed);
 	KUNIT_EXPECT_EQ(test, 0, fixture->released);
 	fixture->refused[0] = 0;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
-	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->leftovers.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
+	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->orphans.closed);
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
 	KUNIT_EXPECT_TRUE(test, fixture->dma_at_release);
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 }
 
@@ -486,16 +486,16 @@ static void close_tries_few_of_closed_contexts(struct kunit *test)
 	for (i = 0; i < 2 * RETRIES; i++)
 		keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER + i);
 	fixture->refused[0] = HW_CMD_DESTROY_QP;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
-	KUNIT_ASSERT_EQ(test, 2 * RETRIES, ibdev_of(fixture)->leftovers.closed);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
+	KUNIT_ASSERT_EQ(test, 2 * RETRIES, ibdev_of(fixture)->orphans.closed);
 	first = fixture->command_count;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
 	KUNIT_EXPECT_EQ(test, first + RETRIES, fixture->command_count);
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
 	KUNIT_ASSERT_EQ(test, first + 2 * RETRIES, fixture->command_count);
 	for (i = 0; i < 2 * RETRIES; i++)
 		KUNIT_EXPECT_EQ(test, NUMBER + i, number_of(fixture->inputs[first + i]));
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_EQ(test, 2 * RETRIES, fixture->released);
 }
 
@@ -508,12 +508,12 @@ static void close_command_timeout_skips_rest(struct kunit *test)
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER + 1);
 	fixture->fake->hw.commands.timeout_ms = SHORT_MS;
 	fixture->fake->hca->hold = true;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	fixture->fake->hca->hold = false;
-	KUNIT_EXPECT_EQ(test, 2, ibdev_of(fixture)->leftovers.closed);
+	KUNIT_EXPECT_EQ(test, 2, ibdev_of(fixture)->orphans.closed);
 	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_timed_out(&fixture->fake->hw.commands));
 	fake_hca_release(fixture->fake->hca);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_EQ(test, 2, fixture->released);
 }
 
@@ -523,11 +523,11 @@ static void close_on_fatal_device_releases_memory_after_dma_off(struct kunit *te
 
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER);
 	cxib_command_queue_set_fatal(&fixture->fake->hw.commands);
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
 	KUNIT_EXPECT_FALSE(test, fixture->dma_at_release);
-	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->leftovers.closed);
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->orphans.closed);
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 static void end_refused_releases_memory_after_dma_off(struct kunit *test)
@@ -536,12 +536,12 @@ static void end_refused_releases_memory_after_dma_off(struct kunit *test)
 
 	keep(fixture, &fixture->context, HW_CMD_DESTROY_QP, NUMBER);
 	fixture->refused[0] = HW_CMD_DESTROY_QP;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_EXPECT_EQ(test, 1, fixture->released);
 	KUNIT_EXPECT_FALSE(test, fixture->dma_at_release);
 	KUNIT_EXPECT_TRUE(test, is_fatal(fixture));
-	KUNIT_EXPECT_TRUE(test, list_empty(&ibdev_of(fixture)->leftovers.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&ibdev_of(fixture)->orphans.list));
 }
 
 /*
@@ -557,7 +557,7 @@ static void end_destroyed_leaves_device_up(struct kunit *test)
 	keep(fixture, NULL, HW_CMD_DESTROY_CQ, NUMBER + 1);
 	keep(fixture, NULL, HW_CMD_DESTROY_QP, NUMBER);
 	fixture->child = NUMBER;
-	cxib_leftovers_end(ibdev_of(fixture));
+	cxib_orphans_end(ibdev_of(fixture));
 	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(expected), fixture->command_count);
 	for (i = 0; i < ARRAY_SIZE(expected); i++)
 		KUNIT_EXPECT_EQ(test, expected[i], opcode_at(fixture, i));
@@ -577,21 +577,21 @@ static void command_before_destroy_is_repeated_until_it_succeeds(struct kunit *t
 	unsigned int i;
 
 	destroy.before = HW_CMD_2RST_QP;
-	cxib_leftovers_keep(ibdev_of(fixture), &fixture->context, &destroy, NULL, -EINVAL);
+	cxib_orphans_keep(ibdev_of(fixture), &fixture->context, &destroy, NULL, -EINVAL);
 	fixture->refused[0] = HW_CMD_2RST_QP;
 	fixture->refused[1] = HW_CMD_DESTROY_QP;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->context);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->context);
 	fixture->refused[0] = 0;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
 	fixture->refused[1] = 0;
-	cxib_leftovers_close(ibdev_of(fixture), &fixture->other);
+	cxib_orphans_close(ibdev_of(fixture), &fixture->other);
 	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(expected), fixture->command_count);
 	for (i = 0; i < ARRAY_SIZE(expected); i++) {
 		KUNIT_EXPECT_EQ(test, expected[i], opcode_at(fixture, i));
 		KUNIT_EXPECT_EQ(test, NUMBER, number_of(fixture->inputs[i]));
 	}
-	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->leftovers.closed);
-	cxib_leftovers_end(ibdev_of(fixture));
+	KUNIT_EXPECT_EQ(test, 0, ibdev_of(fixture)->orphans.closed);
+	cxib_orphans_end(ibdev_of(fixture));
 }
 
 /*
@@ -651,16 +651,16 @@ static void xrcd_of_left_xrc_tgt_qp_is_not_deallocated(struct kunit *test)
 
 	qp.is_xrc_tgt = true;
 	qp.xrcdn = XRCDN;
-	cxib_leftovers_keep(ibdev, NULL, &qp, NULL, -EBUSY);
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_leftovers_check(ibdev, &fixture->context, &xrcd));
-	KUNIT_EXPECT_EQ(test, 0, cxib_leftovers_check(ibdev, &fixture->context, &other));
-	KUNIT_EXPECT_EQ(test, 0, cxib_leftovers_check(ibdev, &fixture->context, &pd));
-	cxib_leftovers_keep(ibdev, &fixture->context, &xrcd, NULL, -EBUSY);
+	cxib_orphans_keep(ibdev, NULL, &qp, NULL, -EBUSY);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_orphans_check(ibdev, &fixture->context, &xrcd));
+	KUNIT_EXPECT_EQ(test, 0, cxib_orphans_check(ibdev, &fixture->context, &other));
+	KUNIT_EXPECT_EQ(test, 0, cxib_orphans_check(ibdev, &fixture->context, &pd));
+	cxib_orphans_keep(ibdev, &fixture->context, &xrcd, NULL, -EBUSY);
 	fixture->refused[0] = HW_CMD_DESTROY_QP;
-	cxib_leftovers_close(ibdev, &fixture->context);
+	cxib_orphans_close(ibdev, &fixture->context);
 	KUNIT_EXPECT_EQ(test, 0, count_of(fixture, HW_CMD_DEALLOC_XRCD));
 	fixture->refused[0] = 0;
-	cxib_leftovers_end(ibdev);
+	cxib_orphans_end(ibdev);
 	KUNIT_EXPECT_EQ(test, 1, count_of(fixture, HW_CMD_DEALLOC_XRCD));
 	KUNIT_EXPECT_FALSE(test, is_fatal(fixture));
 }
@@ -681,7 +681,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(close_repeats_while_one_is_destroyed),
 	KUNIT_CASE(close_tries_parent_after_child),
 	KUNIT_CASE(parent_of_refused_child_is_not_tried),
-	KUNIT_CASE(check_finds_what_leftovers_may_refer_to),
+	KUNIT_CASE(check_finds_what_orphans_may_refer_to),
 	KUNIT_CASE(close_refused_keeps_memory_until_destroyed),
 	KUNIT_CASE(close_tries_few_of_closed_contexts),
 	KUNIT_CASE(close_command_timeout_skips_rest),
@@ -695,8 +695,8 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "leftovers",
-	.init = leftovers_init,
+	.name = "orphans",
+	.init = orphans_init,
 	.test_cases = cases,
 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Leftovers: objects of user space that the RDMA core has freed, but that the device may still
+ * Orphans: objects of user space that the RDMA core has freed, but that the device may still
  * have. Either firmware has refused to destroy the object when its user context was closed, or the
- * result of the destroy command is unknown. Memory that the device can access through a leftover
- * stays pinned and mapped until the leftover is destroyed or DMA is off.
+ * result of the destroy command is unknown. Memory that the device can access through an orphan
+ * stays pinned and mapped until the orphan is destroyed or DMA is off.
  *
  * The memory also stays charged to the memory cgroup of the process and to the pinned_vm of its
  * address space, so a process cannot keep more memory than it could pin.
  */
-#ifndef CXIB_VERBS_LEFTOVERS_H
-#define CXIB_VERBS_LEFTOVERS_H
+#ifndef CXIB_VERBS_ORPHANS_H
+#define CXIB_VERBS_ORPHANS_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -61,15 +61,15 @@ struct cxib_pinned {
 };
 
 /**
- * struct cxib_leftovers - leftovers of an RDMA device
- * @lock: protects the other members. Held while the commands of leftovers are executed.
- * @list: list of struct leftover
+ * struct cxib_orphans - orphans of an RDMA device
+ * @lock: protects the other members. Held while the commands of orphans are executed.
+ * @list: list of struct orphan
  * @others: number of general objects in the list, which may refer to any object
- * @closed: number of leftovers of closed user contexts
+ * @closed: number of orphans of closed user contexts
  * @groups: number of user contexts that have left any
  * @file: debugfs file
  */
-struct cxib_leftovers {
+struct cxib_orphans {
 	struct mutex lock; /* list and numbers below */
 	struct list_head list;
 	unsigned int others;
@@ -80,13 +80,13 @@ struct cxib_leftovers {
 
 struct cxib_destroy cxib_destroy_object(u16 opcode, u16 uid, u32 number);
 
-void cxib_leftovers_init(struct cxib_ibdev *ibdev);
-void cxib_leftovers_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
-			 const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err);
-int cxib_leftovers_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
-			 const struct cxib_destroy *destroy);
-void cxib_leftovers_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context);
-void cxib_leftovers_end(struct cxib_ibdev *ibdev);
-void cxib_leftovers_debugfs(struct cxib_ibdev *ibdev);
+void cxib_orphans_init(struct cxib_ibdev *ibdev);
+void cxib_orphans_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+		       const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err);
+int cxib_orphans_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *context,
+		       const struct cxib_destroy *destroy);
+void cxib_orphans_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context);
+void cxib_orphans_end(struct cxib_ibdev *ibdev);
+void cxib_orphans_debugfs(struct cxib_ibdev *ibdev);
 
 #endif
