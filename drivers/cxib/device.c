@@ -32,7 +32,7 @@
 #define RETURN_PERIOD_MS	1000
 #define RETURN_LIMIT_MS		60000
 
-static int set_dma_limits(struct pci_dev *pdev)
+static int adapter_set_dma_limits(struct pci_dev *pdev)
 {
 	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 
@@ -45,7 +45,7 @@ static int set_dma_limits(struct pci_dev *pdev)
 	return 0;
 }
 
-static int map_bar(struct cxib_device *device)
+static int adapter_map_bar(struct cxib_device *device)
 {
 	struct pci_dev *pdev = device->pdev;
 	int err;
@@ -55,7 +55,7 @@ static int map_bar(struct cxib_device *device)
 		dev_err(&pdev->dev, "cannot enable PCI device: error %d\n", err);
 		return err;
 	}
-	err = set_dma_limits(pdev);
+	err = adapter_set_dma_limits(pdev);
 	if (err)
 		goto disable_device;
 
@@ -88,7 +88,7 @@ disable_device:
 	return err;
 }
 
-static void unmap_bar(struct cxib_device *device)
+static void adapter_unmap_bar(struct cxib_device *device)
 {
 	pci_iounmap(device->pdev, device->init_segment);
 	pci_release_region(device->pdev, DEVICE_BAR);
@@ -99,14 +99,14 @@ static void unmap_bar(struct cxib_device *device)
  * The recovery work stops and restarts the device, because both take the device lock and sleep. It
  * also notifies devlink, because devlink may be waiting for the caller of this handler.
  */
-static void recover_or_report(struct cxib_hw *hw)
+static void adapter_recover_or_report(struct cxib_hw *hw)
 {
 	struct cxib_device *device = container_of(hw, struct cxib_device, hw);
 
 	schedule_delayed_work(&device->recovery, 0);
 }
 
-static void init_hw(struct cxib_device *device)
+static void adapter_init_hw(struct cxib_device *device)
 {
 	cxib_bus_pci_init(&device->bus, device->pdev, device->init_segment,
 			  device->is_virtual);
@@ -114,8 +114,8 @@ static void init_hw(struct cxib_device *device)
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,
 		.command_timeout_ms = READ_ONCE(*device->command_timeout_ms),
-		.on_fatal = recover_or_report,
-		.health_changed = recover_or_report,
+		.on_fatal = adapter_recover_or_report,
+		.health_changed = adapter_recover_or_report,
 		.is_unclean = device->is_unclean,
 	};
 }
@@ -124,7 +124,7 @@ static void init_hw(struct cxib_device *device)
  * A driver clears bus mastering when it releases a function. If bus mastering is set at probe, a
  * crashed kernel or the platform firmware has left the function running.
  */
-static void detect_left_running(struct cxib_device *device)
+static void adapter_detect_left_running(struct cxib_device *device)
 {
 	u16 command;
 
@@ -135,7 +135,7 @@ static void detect_left_running(struct cxib_device *device)
 	device->is_unclean = true;
 }
 
-static void tear_down(struct cxib_device *device)
+static void adapter_tear_down(struct cxib_device *device)
 {
 	cxib_hw_tear_down(&device->hw);
 	device->is_unclean = device->hw.is_unclean;
@@ -152,11 +152,11 @@ int cxib_device_start(struct cxib_device *device)
 {
 	int err;
 
-	detect_left_running(device);
-	err = map_bar(device);
+	adapter_detect_left_running(device);
+	err = adapter_map_bar(device);
 	if (err)
 		return err;
-	init_hw(device);
+	adapter_init_hw(device);
 	err = cxib_hw_bring_up(&device->hw);
 	device->is_unclean = device->hw.is_unclean;
 	if (err)
@@ -171,9 +171,9 @@ int cxib_device_start(struct cxib_device *device)
 	return 0;
 
 tear_down:
-	tear_down(device);
+	adapter_tear_down(device);
 unmap:
-	unmap_bar(device);
+	adapter_unmap_bar(device);
 	return err;
 }
 
@@ -181,7 +181,7 @@ unmap:
  * A command to an absent function would wait for its timeout, so the device becomes fatal, and no
  * command is issued.
  */
-static void check_presence(struct cxib_device *device)
+static void adapter_check_presence(struct cxib_device *device)
 {
 	if (cxib_bus_read(device->hw.bus, HW_INITIAL_SEG_OFFSET_FW_REV_MAJOR) == CXIB_ALL_ONES)
 		cxib_health_check(&device->hw.health);
@@ -197,10 +197,10 @@ void cxib_device_stop(struct cxib_device *device)
 {
 	if (!device->is_up)
 		return;
-	check_presence(device);
+	adapter_check_presence(device);
 	cxib_verbs_unregister(device->ibdev);
-	tear_down(device);
-	unmap_bar(device);
+	adapter_tear_down(device);
+	adapter_unmap_bar(device);
 	device->is_up = false;
 }
 
@@ -225,7 +225,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_device_shut_down);
  * The recovery work polls for the function, so that an administrator can unbind the device
  * meanwhile.
  */
-static int wait_for_return(struct cxib_device *device)
+static int adapter_wait_for_return(struct cxib_device *device)
 {
 	dev_err(&device->pdev->dev,
 		"device lost: waiting up to %u s for its return\n",
@@ -236,7 +236,7 @@ static int wait_for_return(struct cxib_device *device)
 	return -ENODEV;
 }
 
-static int start_and_log(struct cxib_device *device)
+static int adapter_start_and_log(struct cxib_device *device)
 {
 	int err = cxib_device_start(device);
 
@@ -264,24 +264,24 @@ int cxib_device_restart(struct cxib_device *device)
 		return -ESHUTDOWN;
 	cxib_device_stop(device);
 	if (!pci_device_is_present(device->pdev))
-		return wait_for_return(device);
-	return start_and_log(device);
+		return adapter_wait_for_return(device);
+	return adapter_start_and_log(device);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_restart);
 
 /* The stop could not reset the absent function, which may still know stale DMA addresses. */
-static void restart_returned(struct cxib_device *device)
+static void adapter_restart_returned(struct cxib_device *device)
 {
 	device->is_unclean = true;
 	pci_restore_state(device->pdev);
-	if (!start_and_log(device))
+	if (!adapter_start_and_log(device))
 		cxib_device_report_recovered(device);
 }
 
-static void poll_return(struct cxib_device *device)
+static void adapter_poll_return(struct cxib_device *device)
 {
 	if (pci_device_is_present(device->pdev)) {
-		restart_returned(device);
+		adapter_restart_returned(device);
 	} else if (time_before(jiffies, device->gone_until)) {
 		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
 	} else {
@@ -290,7 +290,7 @@ static void poll_return(struct cxib_device *device)
 	}
 }
 
-static void recover(struct cxib_device *device)
+static void adapter_recover(struct cxib_device *device)
 {
 	if (cxib_device_report_fatal(device))
 		dev_err(&device->pdev->dev, "automatic recovery skipped or failed\n");
@@ -316,9 +316,9 @@ void cxib_device_recovery_fn(struct work_struct *work)
 	if (device->is_shut_down)
 		dev_dbg(dev, "recovery skipped: system is shutting down\n");
 	else if (cxib_hw_state(&device->bus.bus) == CXIB_HW_GONE)
-		poll_return(device);
+		adapter_poll_return(device);
 	else if (device->is_up && cxib_health_is_fatal(&device->hw.health))
-		recover(device);
+		adapter_recover(device);
 	else if (device->is_up)
 		cxib_device_report_health(device);
 	device_unlock(dev);

@@ -10,7 +10,8 @@
 /* Minimum time between two automatic recoveries; an administrator can change it through devlink. */
 #define GRACE_MS	60000
 
-static void show_firmware(struct devlink_fmsg *fmsg, const struct cxib_init_segment *firmware)
+static void reporter_show_firmware(struct devlink_fmsg *fmsg,
+				   const struct cxib_init_segment *firmware)
 {
 	char text[32];
 
@@ -19,20 +20,21 @@ static void show_firmware(struct devlink_fmsg *fmsg, const struct cxib_init_segm
 	devlink_fmsg_string_pair_put(fmsg, "firmware", text);
 }
 
-static const char *syndrome_name(u8 syndrome)
+static const char *reporter_syndrome_name(u8 syndrome)
 {
 	return syndrome ? hw_health_syndrome_name(syndrome) : "none";
 }
 
-static void show_commands(struct devlink_fmsg *fmsg, const struct cxib_command_queue *commands)
+static void reporter_show_commands(struct devlink_fmsg *fmsg,
+				   const struct cxib_command_queue *commands)
 {
 	devlink_fmsg_u64_pair_put(fmsg, "commands issued", commands->issued);
 	devlink_fmsg_u64_pair_put(fmsg, "late completions", commands->late_completions);
 	devlink_fmsg_u64_pair_put(fmsg, "missed events", commands->missed_events);
 }
 
-static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
-		      const struct cxib_slot_description *slot)
+static void reporter_show_slot(struct devlink_fmsg *fmsg, unsigned int number,
+			       const struct cxib_slot_description *slot)
 {
 	devlink_fmsg_obj_nest_start(fmsg);
 	devlink_fmsg_u32_pair_put(fmsg, "slot", number);
@@ -46,7 +48,7 @@ static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
 }
 
 /* Shows the slots that hold a command. */
-static void show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *commands)
+static void reporter_show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *commands)
 {
 	struct cxib_slot_description slot;
 	unsigned int i;
@@ -55,19 +57,19 @@ static void show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *com
 	for (i = 0; i < commands->slot_count; i++) {
 		cxib_command_queue_describe(commands, i, &slot);
 		if (slot.command)
-			show_slot(fmsg, i, &slot);
+			reporter_show_slot(fmsg, i, &slot);
 	}
 	devlink_fmsg_arr_pair_nest_end(fmsg);
 }
 
-static void show_health_buffer(struct devlink_fmsg *fmsg, struct cxib_health *health)
+static void reporter_show_health_buffer(struct devlink_fmsg *fmsg, struct cxib_health *health)
 {
 	const char *severity = "not given";
 	struct hw_health_buffer buffer;
 
 	cxib_health_read(health, &buffer);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome",
-				     syndrome_name(hw_health_buffer_get_synd(&buffer)));
+				     reporter_syndrome_name(hw_health_buffer_get_synd(&buffer)));
 	devlink_fmsg_u32_pair_put(fmsg, "extended syndrome",
 				  hw_health_buffer_get_ext_synd(&buffer));
 	devlink_fmsg_bool_pair_put(fmsg, "reset required", hw_health_buffer_get_rfr(&buffer));
@@ -83,40 +85,40 @@ static void show_health_buffer(struct devlink_fmsg *fmsg, struct cxib_health *he
 				  hw_health_buffer_get_assert_callra(&buffer));
 }
 
-static int diagnose_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-			   struct netlink_ext_ack *extack)
+static int reporter_diagnose_device(struct devlink_health_reporter *reporter,
+				    struct devlink_fmsg *fmsg, struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 	const struct cxib_health *health = &device->hw.health;
 
 	devlink_fmsg_bool_pair_put(fmsg, "up", device->is_up);
 	devlink_fmsg_bool_pair_put(fmsg, "fatal", cxib_health_is_fatal(health));
-	show_firmware(fmsg, &device->hw.firmware);
-	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
+	reporter_show_firmware(fmsg, &device->hw.firmware);
+	devlink_fmsg_string_pair_put(fmsg, "syndrome", reporter_syndrome_name(health->syndrome));
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", health->counter);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter stalls", health->stalls);
 	return 0;
 }
 
-static int diagnose_firmware(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-			     struct netlink_ext_ack *extack)
+static int reporter_diagnose_firmware(struct devlink_health_reporter *reporter,
+				      struct devlink_fmsg *fmsg, struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 	const struct cxib_health *health = &device->hw.health;
 
-	show_firmware(fmsg, &device->hw.firmware);
-	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
+	reporter_show_firmware(fmsg, &device->hw.firmware);
+	devlink_fmsg_string_pair_put(fmsg, "syndrome", reporter_syndrome_name(health->syndrome));
 	devlink_fmsg_string_pair_put(fmsg, "health syndrome",
-				     syndrome_name(health->health_syndrome));
+				     reporter_syndrome_name(health->health_syndrome));
 	return 0;
 }
 
-static int diagnose_commands(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-			     struct netlink_ext_ack *extack)
+static int reporter_diagnose_commands(struct devlink_health_reporter *reporter,
+				      struct devlink_fmsg *fmsg, struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 
-	show_commands(fmsg, &device->hw.commands);
+	reporter_show_commands(fmsg, &device->hw.commands);
 	devlink_fmsg_u32_pair_put(fmsg, "timed out", device->hw.health.timed_out);
 	return 0;
 }
@@ -125,9 +127,9 @@ static int diagnose_commands(struct devlink_health_reporter *reporter, struct de
  * If @context is not NULL, the caller is the driver itself and holds the device lock. A device that
  * is not up has nothing to dump, because its registers are not mapped.
  */
-static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, void *context,
-		       struct netlink_ext_ack *extack,
-		       void (*show)(struct devlink_fmsg *fmsg, struct cxib_hw *hw))
+static int reporter_dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg,
+				void *context, struct netlink_ext_ack *extack,
+				void (*show)(struct devlink_fmsg *fmsg, struct cxib_hw *hw))
 {
 	if (!context && !device_trylock(&device->pdev->dev)) {
 		NL_SET_ERR_MSG(extack, "device is being bound, reset or removed");
@@ -140,49 +142,52 @@ static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, vo
 	return 0;
 }
 
-static void show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+static void reporter_show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 {
 	devlink_fmsg_bool_pair_put(fmsg, "fatal", cxib_health_is_fatal(&hw->health));
-	show_firmware(fmsg, &hw->firmware);
+	reporter_show_firmware(fmsg, &hw->firmware);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", hw->health.counter);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter stalls", hw->health.stalls);
-	show_health_buffer(fmsg, &hw->health);
+	reporter_show_health_buffer(fmsg, &hw->health);
 	devlink_fmsg_u32_pair_put(fmsg, "firmware pages", hw->pages.count);
 	devlink_fmsg_u64_pair_put(fmsg, "unknown events", atomic64_read(&hw->sink.unknown));
-	show_commands(fmsg, &hw->commands);
-	show_slots(fmsg, &hw->commands);
+	reporter_show_commands(fmsg, &hw->commands);
+	reporter_show_slots(fmsg, &hw->commands);
 }
 
-static int dump_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-		       void *context, struct netlink_ext_ack *extack)
+static int reporter_dump_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+				void *context, struct netlink_ext_ack *extack)
 {
-	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack, show_all);
+	return reporter_dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
+				    reporter_show_all);
 }
 
-static void show_report(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+static void reporter_show_report(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 {
-	show_firmware(fmsg, &hw->firmware);
-	show_health_buffer(fmsg, &hw->health);
+	reporter_show_firmware(fmsg, &hw->firmware);
+	reporter_show_health_buffer(fmsg, &hw->health);
 }
 
-static int dump_firmware(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-			 void *context, struct netlink_ext_ack *extack)
+static int reporter_dump_firmware(struct devlink_health_reporter *reporter,
+				  struct devlink_fmsg *fmsg, void *context,
+				  struct netlink_ext_ack *extack)
 {
-	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
-			   show_report);
+	return reporter_dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
+				    reporter_show_report);
 }
 
-static void show_queue(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+static void reporter_show_queue(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 {
-	show_commands(fmsg, &hw->commands);
-	show_slots(fmsg, &hw->commands);
+	reporter_show_commands(fmsg, &hw->commands);
+	reporter_show_slots(fmsg, &hw->commands);
 }
 
-static int dump_commands(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-			 void *context, struct netlink_ext_ack *extack)
+static int reporter_dump_commands(struct devlink_health_reporter *reporter,
+				  struct devlink_fmsg *fmsg, void *context,
+				  struct netlink_ext_ack *extack)
 {
-	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
-			   show_queue);
+	return reporter_dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
+				    reporter_show_queue);
 }
 
 /* If @context is not NULL, the caller is the driver itself and holds the device lock. */
@@ -207,8 +212,8 @@ static int recover(struct devlink_health_reporter *reporter, void *context,
 static const struct devlink_health_reporter_ops device_reporter = {
 	.name = "device",
 	.recover = recover,
-	.diagnose = diagnose_device,
-	.dump = dump_device,
+	.diagnose = reporter_diagnose_device,
+	.dump = reporter_dump_device,
 #ifndef CXIB_LACKS_DEFAULT_GRACEFUL_PERIOD
 	.default_graceful_period = GRACE_MS,
 #endif
@@ -217,15 +222,15 @@ static const struct devlink_health_reporter_ops device_reporter = {
 /* Non-fatal faults that firmware reports. */
 static const struct devlink_health_reporter_ops firmware_reporter = {
 	.name = "firmware",
-	.diagnose = diagnose_firmware,
-	.dump = dump_firmware,
+	.diagnose = reporter_diagnose_firmware,
+	.dump = reporter_dump_firmware,
 };
 
 /* Commands that time out while other commands complete. */
 static const struct devlink_health_reporter_ops commands_reporter = {
 	.name = "commands",
-	.diagnose = diagnose_commands,
-	.dump = dump_commands,
+	.diagnose = reporter_diagnose_commands,
+	.dump = reporter_dump_commands,
 };
 
 static const struct devlink_health_reporter_ops *const reporters[] = {
@@ -266,7 +271,7 @@ void cxib_device_free(struct cxib_device *device)
 	devlink_free(priv_to_devlink(device));
 }
 
-static void destroy_reporters(struct cxib_device *device)
+static void reporter_destroy(struct cxib_device *device)
 {
 	unsigned int i;
 
@@ -275,7 +280,7 @@ static void destroy_reporters(struct cxib_device *device)
 }
 
 static struct devlink_health_reporter *
-create_reporter(struct devlink *devlink, const struct devlink_health_reporter_ops *ops,
+reporter_create(struct devlink *devlink, const struct devlink_health_reporter_ops *ops,
 		struct cxib_device *device)
 {
 #ifdef CXIB_LACKS_DEFAULT_GRACEFUL_PERIOD
@@ -286,18 +291,18 @@ create_reporter(struct devlink *devlink, const struct devlink_health_reporter_op
 #endif
 }
 
-static int create_reporters(struct cxib_device *device)
+static int reporter_create_reporters(struct cxib_device *device)
 {
 	struct devlink *devlink = priv_to_devlink(device);
 	struct devlink_health_reporter *reporter;
 	unsigned int i;
 
 	for (i = 0; i < CXIB_REPORTERS; i++) {
-		reporter = create_reporter(devlink, reporters[i], device);
+		reporter = reporter_create(devlink, reporters[i], device);
 		if (IS_ERR(reporter)) {
 			dev_err(&device->pdev->dev, "cannot create health reporter: error %ld\n",
 				PTR_ERR(reporter));
-			destroy_reporters(device);
+			reporter_destroy(device);
 			return PTR_ERR(reporter);
 		}
 		device->reporters[i] = reporter;
@@ -319,7 +324,7 @@ int cxib_device_register(struct cxib_device *device)
 		dev_err(&device->pdev->dev, "cannot register devlink parameters: error %d\n", err);
 		return err;
 	}
-	err = create_reporters(device);
+	err = reporter_create_reporters(device);
 	if (err) {
 		cxib_device_unregister_params(device);
 		return err;
@@ -337,11 +342,11 @@ int cxib_device_register(struct cxib_device *device)
 void cxib_device_unregister(struct cxib_device *device)
 {
 	devlink_unregister(priv_to_devlink(device));
-	destroy_reporters(device);
+	reporter_destroy(device);
 	cxib_device_unregister_params(device);
 }
 
-static void set_healthy(struct cxib_device *device, enum cxib_reporter reporter)
+static void reporter_set_healthy(struct cxib_device *device, enum cxib_reporter reporter)
 {
 	devlink_health_reporter_state_update(device->reporters[reporter],
 					     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
@@ -355,7 +360,7 @@ static void set_healthy(struct cxib_device *device, enum cxib_reporter reporter)
  */
 void cxib_device_report_recovered(struct cxib_device *device)
 {
-	set_healthy(device, CXIB_REPORTER_DEVICE);
+	reporter_set_healthy(device, CXIB_REPORTER_DEVICE);
 }
 
 /**
@@ -371,7 +376,7 @@ int cxib_device_report_fatal(struct cxib_device *device)
 				     "fatal error", device);
 }
 
-static void report_syndrome(struct cxib_device *device)
+static void reporter_report_syndrome(struct cxib_device *device)
 {
 	u8 syndrome = READ_ONCE(device->hw.health.syndrome);
 
@@ -379,11 +384,11 @@ static void report_syndrome(struct cxib_device *device)
 		devlink_health_report(device->reporters[CXIB_REPORTER_FIRMWARE],
 				      hw_health_syndrome_name(syndrome), device);
 	else if (!syndrome && device->reported.syndrome)
-		set_healthy(device, CXIB_REPORTER_FIRMWARE);
+		reporter_set_healthy(device, CXIB_REPORTER_FIRMWARE);
 	device->reported.syndrome = syndrome;
 }
 
-static void report_timeouts(struct cxib_device *device)
+static void reporter_report_timeouts(struct cxib_device *device)
 {
 	unsigned int timed_out = READ_ONCE(device->hw.health.timed_out);
 
@@ -391,7 +396,7 @@ static void report_timeouts(struct cxib_device *device)
 		devlink_health_report(device->reporters[CXIB_REPORTER_COMMANDS],
 				      "command timed out", device);
 	else if (!timed_out && device->reported.timed_out)
-		set_healthy(device, CXIB_REPORTER_COMMANDS);
+		reporter_set_healthy(device, CXIB_REPORTER_COMMANDS);
 	device->reported.timed_out = timed_out;
 }
 
@@ -403,6 +408,6 @@ static void report_timeouts(struct cxib_device *device)
  */
 void cxib_device_report_health(struct cxib_device *device)
 {
-	report_syndrome(device);
-	report_timeouts(device);
+	reporter_report_syndrome(device);
+	reporter_report_timeouts(device);
 }

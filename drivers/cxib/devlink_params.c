@@ -122,10 +122,10 @@ static int params_validate(struct devlink *devlink, u32 id, union devlink_param_
 }
 #endif
 
-#define PARAM(id, name, type, member)								\
-	.devlink = DEVLINK_PARAM_DRIVER(id, name, DEVLINK_PARAM_TYPE_##type,			\
-					BIT(DEVLINK_PARAM_CMODE_RUNTIME), params_get,		\
-					params_set, params_validate),				\
+#define PARAM(id, name, type, member)                                                       \
+	.devlink = DEVLINK_PARAM_DRIVER(id, name, DEVLINK_PARAM_TYPE_##type,                \
+					BIT(DEVLINK_PARAM_CMODE_RUNTIME), params_get, \
+					params_set, params_validate),           \
 	.offset = offsetof(struct cxib_poll_settings, member)
 
 /* The parameters by id: each row has id, name, type, member and range of a parameter. */

@@ -29,25 +29,25 @@
 /* The ISSI that this driver implements. */
 #define ISSI_WANTED	1
 
-struct bus_reader {
+struct bring_up_bus_reader {
 	struct cxib_init_segment_reader reader;
 	struct cxib_bus *bus;
 };
 
-static void read_words(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
-		       unsigned int first, unsigned int count)
+static void bring_up_read_words(struct cxib_init_segment_reader *reader,
+				struct hw_initial_seg *copy, unsigned int first, unsigned int count)
 {
-	struct cxib_bus *bus = container_of(reader, struct bus_reader, reader)->bus;
+	struct cxib_bus *bus = container_of(reader, struct bring_up_bus_reader, reader)->bus;
 	unsigned int i;
 
 	for (i = first; i < first + count; i++)
 		copy->dw[i] = cpu_to_be32(cxib_bus_read(bus, i * sizeof(u32)));
 }
 
-static void wait_for_firmware(struct cxib_init_segment_reader *reader,
-			      unsigned int milliseconds, unsigned int waited)
+static void bring_up_wait_for_firmware(struct cxib_init_segment_reader *reader,
+				       unsigned int milliseconds, unsigned int waited)
 {
-	struct cxib_bus *bus = container_of(reader, struct bus_reader, reader)->bus;
+	struct cxib_bus *bus = container_of(reader, struct bring_up_bus_reader, reader)->bus;
 
 	if (waited && waited % PROGRESS_MS == 0)
 		dev_info(bus->dev, "firmware initializing: waited %u s (limit %u s)\n",
@@ -55,10 +55,10 @@ static void wait_for_firmware(struct cxib_init_segment_reader *reader,
 	msleep(milliseconds);
 }
 
-static int await_firmware(struct cxib_hw *hw)
+static int bring_up_await_firmware(struct cxib_hw *hw)
 {
-	struct bus_reader reader = {
-		.reader = { .read = read_words, .wait = wait_for_firmware },
+	struct bring_up_bus_reader reader = {
+		.reader = { .read = bring_up_read_words, .wait = bring_up_wait_for_firmware },
 		.bus = hw->bus,
 	};
 	struct cxib_explanation explanation;
@@ -70,19 +70,19 @@ static int await_firmware(struct cxib_hw *hw)
 	return err;
 }
 
-static int create_event_workqueue(struct cxib_hw *hw)
+static int bring_up_create_event_workqueue(struct cxib_hw *hw)
 {
 	INIT_WORK(&hw->fatal_work, cxib_hw_fatal_work_fn);
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
 	return hw->workqueue ? 0 : -ENOMEM;
 }
 
-static void destroy_event_workqueue(struct cxib_hw *hw)
+static void bring_up_destroy_event_workqueue(struct cxib_hw *hw)
 {
 	destroy_workqueue(hw->workqueue);
 }
 
-static int create_command_queue(struct cxib_hw *hw)
+static int bring_up_create_command_queue(struct cxib_hw *hw)
 {
 	int err;
 
@@ -94,12 +94,12 @@ static int create_command_queue(struct cxib_hw *hw)
 	return err;
 }
 
-static void destroy_command_queue(struct cxib_hw *hw)
+static void bring_up_destroy_command_queue(struct cxib_hw *hw)
 {
 	cxib_command_queue_destroy(&hw->commands);
 }
 
-static int init_page_accounting(struct cxib_hw *hw)
+static int bring_up_init_page_accounting(struct cxib_hw *hw)
 {
 	mutex_init(&hw->dma_lock);
 	cxib_lockdep_reclaim(&hw->dma_lock);
@@ -107,7 +107,7 @@ static int init_page_accounting(struct cxib_hw *hw)
 	return 0;
 }
 
-static void free_page_accounting(struct cxib_hw *hw)
+static void bring_up_free_page_accounting(struct cxib_hw *hw)
 {
 	unsigned int rings = cxib_hw_free_eq_memory(hw);
 	u32 pages = cxib_pages_free(&hw->pages);
@@ -118,7 +118,7 @@ static void free_page_accounting(struct cxib_hw *hw)
 			 pages, rings);
 }
 
-static int create_debugfs(struct cxib_hw *hw)
+static int bring_up_create_debugfs(struct cxib_hw *hw)
 {
 	hw->debugfs = debugfs_create_dir(dev_name(hw->bus->dev), hw->debugfs_root);
 	cxib_command_queue_debugfs(&hw->commands, hw->debugfs);
@@ -128,7 +128,7 @@ static int create_debugfs(struct cxib_hw *hw)
 	return 0;
 }
 
-static void remove_debugfs(struct cxib_hw *hw)
+static void bring_up_remove_debugfs(struct cxib_hw *hw)
 {
 	debugfs_remove_recursive(hw->debugfs);
 }
@@ -139,7 +139,7 @@ static void remove_debugfs(struct cxib_hw *hw)
  * the unclean function. mlx5_core leaves the same word after a fast teardown. The address in the
  * word does not change.
  */
-static void disable_interface(struct cxib_hw *hw)
+static void bring_up_disable_interface(struct cxib_hw *hw)
 {
 	u32 word = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12);
 
@@ -151,7 +151,7 @@ static void disable_interface(struct cxib_hw *hw)
 }
 
 /* A reset also disables the interface, but it clears the address of the command queue. */
-static bool is_disabled_without_reset(struct cxib_hw *hw)
+static bool bring_up_is_disabled_without_reset(struct cxib_hw *hw)
 {
 	u32 high = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32);
 	u32 word = cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12);
@@ -162,7 +162,7 @@ static bool is_disabled_without_reset(struct cxib_hw *hw)
 	return high || word & HW_INITIAL_SEG_MASK_CMDQ_PHY_ADDR_31_12;
 }
 
-static int reset_device(struct cxib_hw *hw)
+static int bring_up_reset_device(struct cxib_hw *hw)
 {
 	int err = hw->bus->ops->reset(hw->bus);
 
@@ -170,18 +170,18 @@ static int reset_device(struct cxib_hw *hw)
 	if (!err)
 		return 0;
 	dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
-	disable_interface(hw);
+	bring_up_disable_interface(hw);
 	return err;
 }
 
 /* With bus mastering set, an unclean function could DMA to any address that it ever received. */
-static int set_bus_master(struct cxib_hw *hw)
+static int bring_up_set_bus_master(struct cxib_hw *hw)
 {
 	int err;
 
-	if (hw->is_unclean || is_disabled_without_reset(hw)) {
+	if (hw->is_unclean || bring_up_is_disabled_without_reset(hw)) {
 		dev_warn(hw->bus->dev, "device was left running, resetting it\n");
-		err = reset_device(hw);
+		err = bring_up_reset_device(hw);
 		if (err)
 			return err;
 	}
@@ -190,7 +190,7 @@ static int set_bus_master(struct cxib_hw *hw)
 }
 
 /* A busy device may know DMA addresses: only a reset makes it safe to set bus mastering again. */
-static void clear_bus_master(struct cxib_hw *hw)
+static void bring_up_clear_bus_master(struct cxib_hw *hw)
 {
 	const bool is_busy = cxib_command_queue_is_busy(&hw->commands);
 
@@ -198,25 +198,25 @@ static void clear_bus_master(struct cxib_hw *hw)
 	if (!is_busy)
 		return;
 	dev_warn(hw->bus->dev, "teardown incomplete, resetting device\n");
-	reset_device(hw);
+	bring_up_reset_device(hw);
 }
 
-static int start_command_queue(struct cxib_hw *hw)
+static int bring_up_start_command_queue(struct cxib_hw *hw)
 {
 	int err = cxib_command_queue_start(&hw->commands);
 
 	/* Firmware may set "initializing" again when it gets the queue address. */
-	return err ?: await_firmware(hw);
+	return err ?: bring_up_await_firmware(hw);
 }
 
-static void queue_fatal_work(struct cxib_health *health)
+static void bring_up_queue_fatal_work(struct cxib_health *health)
 {
 	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
 
 	queue_work(hw->workqueue, &hw->fatal_work);
 }
 
-static void report_health_change(struct cxib_health *health)
+static void bring_up_report_health_change(struct cxib_health *health)
 {
 	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
 
@@ -225,34 +225,34 @@ static void report_health_change(struct cxib_health *health)
 }
 
 static const struct cxib_health_handlers health_handlers = {
-	.fatal = queue_fatal_work,
-	.changed = report_health_change,
+	.fatal = bring_up_queue_fatal_work,
+	.changed = bring_up_report_health_change,
 };
 
-static int start_health(struct cxib_hw *hw)
+static int bring_up_start_health(struct cxib_hw *hw)
 {
 	cxib_health_start(&hw->health, hw->bus, &hw->commands, &health_handlers);
 	return 0;
 }
 
-static void stop_health(struct cxib_hw *hw)
+static void bring_up_stop_health(struct cxib_hw *hw)
 {
 	cxib_health_stop(&hw->health);
 	cxib_command_queue_stop_late_work(&hw->commands);
 }
 
-static int enable_hca(struct cxib_hw *hw)
+static int bring_up_enable_hca(struct cxib_hw *hw)
 {
 	return cxib_cmd_enable_hca(&hw->commands);
 }
 
-static void disable_hca(struct cxib_hw *hw)
+static void bring_up_disable_hca(struct cxib_hw *hw)
 {
 	if (cxib_cmd_disable_hca(&hw->commands))
 		cxib_hw_set_fatal(hw);
 }
 
-static int set_issi(struct cxib_hw *hw)
+static int bring_up_set_issi(struct cxib_hw *hw)
 {
 	u32 supported;
 	int err;
@@ -267,7 +267,7 @@ static int set_issi(struct cxib_hw *hw)
 }
 
 /* After a fatal error no command is issued; the pages are freed once bus mastering is cleared. */
-static void reclaim_pages(struct cxib_hw *hw)
+static void bring_up_reclaim_pages(struct cxib_hw *hw)
 {
 	if (cxib_command_queue_is_fatal(&hw->commands))
 		return;
@@ -275,56 +275,56 @@ static void reclaim_pages(struct cxib_hw *hw)
 		cxib_hw_set_fatal(hw);
 }
 
-static int supply_boot_pages(struct cxib_hw *hw)
+static int bring_up_supply_boot_pages(struct cxib_hw *hw)
 {
 	int err = cxib_pages_supply(&hw->pages, CXIB_PAGES_BOOT);
 
 	if (err)
-		reclaim_pages(hw);
+		bring_up_reclaim_pages(hw);
 	return err;
 }
 
 /* No undo: init pages are reclaimed together with the boot pages. */
-static int supply_init_pages(struct cxib_hw *hw)
+static int bring_up_supply_init_pages(struct cxib_hw *hw)
 {
 	return cxib_pages_supply(&hw->pages, CXIB_PAGES_INIT);
 }
 
 /* Optional: firmware that refuses the command detects the endianness itself or does not need it. */
-static int set_host_endianness(struct cxib_hw *hw)
+static int bring_up_set_host_endianness(struct cxib_hw *hw)
 {
 	if (hw->bus->is_virtual)
 		return 0;
 	return cxib_command_optional(cxib_cmd_set_host_endianness(&hw->commands));
 }
 
-static int configure_caps(struct cxib_hw *hw)
+static int bring_up_configure_caps(struct cxib_hw *hw)
 {
 	return cxib_device_caps_configure(&hw->commands, &hw->caps);
 }
 
-static int init_hca(struct cxib_hw *hw)
+static int bring_up_init_hca(struct cxib_hw *hw)
 {
 	return cxib_cmd_init_hca(&hw->commands);
 }
 
-static void teardown_hca(struct cxib_hw *hw)
+static void bring_up_teardown_hca(struct cxib_hw *hw)
 {
 	if (cxib_cmd_teardown_hca(&hw->commands))
 		cxib_hw_set_fatal(hw);
 }
 
-static int read_back_caps(struct cxib_hw *hw)
+static int bring_up_read_back_caps(struct cxib_hw *hw)
 {
 	return cxib_device_caps_read_back(&hw->commands, &hw->caps);
 }
 
-static int query_memic(struct cxib_hw *hw)
+static int bring_up_query_memic(struct cxib_hw *hw)
 {
 	return cxib_command_optional(cxib_device_caps_query_memic(&hw->commands, &hw->caps));
 }
 
-static int set_driver_version(struct cxib_hw *hw)
+static int bring_up_set_driver_version(struct cxib_hw *hw)
 {
 	char version[64];
 
@@ -334,7 +334,7 @@ static int set_driver_version(struct cxib_hw *hw)
 	return cxib_command_optional(cxib_cmd_set_driver_version(&hw->commands, version));
 }
 
-static int query_adapter(struct cxib_hw *hw)
+static int bring_up_query_adapter(struct cxib_hw *hw)
 {
 	int err = cxib_cmd_query_adapter(&hw->commands, &hw->adapter);
 
@@ -343,13 +343,13 @@ static int query_adapter(struct cxib_hw *hw)
 	return cxib_command_optional(err);
 }
 
-static void dealloc_uar(struct cxib_hw *hw)
+static void bring_up_dealloc_uar(struct cxib_hw *hw)
 {
 	if (cxib_cmd_dealloc_uar(&hw->commands, 0, hw->uar_index))
 		cxib_hw_set_fatal(hw);
 }
 
-static int alloc_uar(struct cxib_hw *hw)
+static int bring_up_alloc_uar(struct cxib_hw *hw)
 {
 	int err = cxib_cmd_alloc_uar(&hw->commands, 0, &hw->uar_index);
 
@@ -357,7 +357,7 @@ static int alloc_uar(struct cxib_hw *hw)
 		return err;
 	hw->uar = ioremap(cxib_uar_address(hw->bus, hw->uar_index), CXIB_UAR_SIZE);
 	if (!hw->uar) {
-		dealloc_uar(hw);
+		bring_up_dealloc_uar(hw);
 		return -ENOMEM;
 	}
 	hw->bus->uar = hw->uar;
@@ -365,37 +365,37 @@ static int alloc_uar(struct cxib_hw *hw)
 	return 0;
 }
 
-static void free_uar(struct cxib_hw *hw)
+static void bring_up_free_uar(struct cxib_hw *hw)
 {
 	if (hw->bus->uar)
 		iounmap(hw->bus->uar);
 	hw->bus->uar = NULL;
 	hw->uar = NULL;
-	dealloc_uar(hw);
+	bring_up_dealloc_uar(hw);
 }
 
 static const struct cxib_step steps[] = {
-	{ "event workqueue", create_event_workqueue, destroy_event_workqueue },
-	{ "command queue memory", create_command_queue, destroy_command_queue },
-	{ "page accounting", init_page_accounting, free_page_accounting },
+	{ "event workqueue", bring_up_create_event_workqueue, bring_up_destroy_event_workqueue },
+	{ "command queue memory", bring_up_create_command_queue, bring_up_destroy_command_queue },
+	{ "page accounting", bring_up_init_page_accounting, bring_up_free_page_accounting },
 	{ "DBR pool", cxib_hw_create_dbr_pool, cxib_hw_destroy_dbr_pool },
-	{ "debugfs", create_debugfs, remove_debugfs },
-	{ "bus mastering", set_bus_master, clear_bus_master },
-	{ "firmware initialization", await_firmware, NULL },
-	{ "command queue", start_command_queue, NULL },
-	{ "health poll", start_health, stop_health },
-	{ "ENABLE_HCA", enable_hca, disable_hca },
-	{ "ISSI", set_issi, NULL },
-	{ "boot pages", supply_boot_pages, reclaim_pages },
-	{ "HOST_ENDIANNESS", set_host_endianness, NULL },
-	{ "HCA capabilities", configure_caps, NULL },
-	{ "init pages", supply_init_pages, NULL },
-	{ "INIT_HCA", init_hca, teardown_hca },
-	{ "HCA capabilities after INIT_HCA", read_back_caps, NULL },
-	{ "SET_DRIVER_VERSION", set_driver_version, NULL },
-	{ "MEMIC", query_memic, NULL },
-	{ "QUERY_ADAPTER", query_adapter, NULL },
-	{ "UAR", alloc_uar, free_uar },
+	{ "debugfs", bring_up_create_debugfs, bring_up_remove_debugfs },
+	{ "bus mastering", bring_up_set_bus_master, bring_up_clear_bus_master },
+	{ "firmware initialization", bring_up_await_firmware, NULL },
+	{ "command queue", bring_up_start_command_queue, NULL },
+	{ "health poll", bring_up_start_health, bring_up_stop_health },
+	{ "ENABLE_HCA", bring_up_enable_hca, bring_up_disable_hca },
+	{ "ISSI", bring_up_set_issi, NULL },
+	{ "boot pages", bring_up_supply_boot_pages, bring_up_reclaim_pages },
+	{ "HOST_ENDIANNESS", bring_up_set_host_endianness, NULL },
+	{ "HCA capabilities", bring_up_configure_caps, NULL },
+	{ "init pages", bring_up_supply_init_pages, NULL },
+	{ "INIT_HCA", bring_up_init_hca, bring_up_teardown_hca },
+	{ "HCA capabilities after INIT_HCA", bring_up_read_back_caps, NULL },
+	{ "SET_DRIVER_VERSION", bring_up_set_driver_version, NULL },
+	{ "MEMIC", bring_up_query_memic, NULL },
+	{ "QUERY_ADAPTER", bring_up_query_adapter, NULL },
+	{ "UAR", bring_up_alloc_uar, bring_up_free_uar },
 	{ "MSI-X vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },
 	{ "command EQ", cxib_hw_create_cmd_eq, cxib_hw_destroy_cmd_eq },
 	{ "async EQ", cxib_hw_create_async_eq, cxib_hw_destroy_async_eq },
@@ -404,7 +404,7 @@ static const struct cxib_step steps[] = {
 
 static const struct cxib_step_list bring_up = { steps, ARRAY_SIZE(steps) };
 
-static void log_device(struct cxib_hw *hw, s64 milliseconds)
+static void bring_up_log_device(struct cxib_hw *hw, s64 milliseconds)
 {
 	dev_info(hw->bus->dev,
 		 "firmware %u.%u.%u, command interface revision %u, board %s, %u completion vectors; up after %llu commands and %lld ms, the firmware has %u pages\n",
@@ -435,7 +435,7 @@ int cxib_hw_bring_up(struct cxib_hw *hw)
 		dev_err(hw->bus->dev, "bring-up failed at step %u of %u, %s: error %d\n",
 			taken + 1, bring_up.count, steps[taken].name, err);
 	else
-		log_device(hw, ktime_ms_delta(ktime_get(), begin));
+		bring_up_log_device(hw, ktime_ms_delta(ktime_get(), begin));
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_bring_up);
@@ -474,6 +474,6 @@ void cxib_hw_shut_down(struct cxib_hw *hw)
 	if (!err)
 		return;
 	dev_warn(hw->bus->dev, "cannot reset the device at shutdown: error %d\n", err);
-	disable_interface(hw);
+	bring_up_disable_interface(hw);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_shut_down);

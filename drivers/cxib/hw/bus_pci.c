@@ -23,12 +23,12 @@ static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
 							    bus->iseg + offset;
 }
 
-static u32 read_register(struct cxib_bus *bus, u32 offset)
+static u32 bus_read_register(struct cxib_bus *bus, u32 offset)
 {
 	return ioread32be(address_of(bus, offset));
 }
 
-static void write_register(struct cxib_bus *bus, u32 offset, u32 value)
+static void bus_write_register(struct cxib_bus *bus, u32 offset, u32 value)
 {
 	iowrite32be(value, address_of(bus, offset));
 }
@@ -49,7 +49,7 @@ static void set_dma(struct cxib_bus *bus, bool enabled)
  * The caller is in probe or remove, which hold the device lock. The PCI core resets a function
  * whose channel is offline before it brings the channel back.
  */
-static int reset_function(struct cxib_bus *bus)
+static int bus_reset_function(struct cxib_bus *bus)
 {
 	struct cxib_bus_pci *pci = to_pci(bus);
 	int err;
@@ -85,8 +85,8 @@ static void free_vectors(struct cxib_bus *bus)
  * Setting the affinity fails if the CPU is offline by now. The error is ignored because the vector
  * works on any other CPU.
  */
-static int request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
-			  irq_handler_t handler, const char *name, void *context)
+static int bus_request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
+			      irq_handler_t handler, const char *name, void *context)
 {
 	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
 	int err = request_irq(irq, handler, 0, name, context);
@@ -96,7 +96,7 @@ static int request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
 	return err;
 }
 
-static void free_vector(struct cxib_bus *bus, unsigned int vector, void *context)
+static void bus_free_vector(struct cxib_bus *bus, unsigned int vector, void *context)
 {
 	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
 
@@ -104,7 +104,7 @@ static void free_vector(struct cxib_bus *bus, unsigned int vector, void *context
 	free_irq(irq, context);
 }
 
-static void synchronize_vector(struct cxib_bus *bus, unsigned int vector)
+static void bus_synchronize_vector(struct cxib_bus *bus, unsigned int vector)
 {
 	synchronize_irq(pci_irq_vector(to_pci(bus)->pdev, vector));
 }
@@ -118,15 +118,15 @@ static unsigned int vector_cpu(struct cxib_bus *bus, unsigned int vector)
 }
 
 static const struct cxib_bus_ops ops = {
-	.read = read_register,
-	.write = write_register,
+	.read = bus_read_register,
+	.write = bus_write_register,
 	.set_dma = set_dma,
-	.reset = reset_function,
+	.reset = bus_reset_function,
 	.allocate_vectors = allocate_vectors,
 	.free_vectors = free_vectors,
-	.request_irq = request_vector,
-	.free_irq = free_vector,
-	.synchronize_irq = synchronize_vector,
+	.request_irq = bus_request_vector,
+	.free_irq = bus_free_vector,
+	.synchronize_irq = bus_synchronize_vector,
 	.vector_cpu = vector_cpu,
 };
 

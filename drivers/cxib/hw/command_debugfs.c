@@ -18,8 +18,8 @@ static const char * const slot_states[] = {
 	[CXIB_SLOT_LATE] = "late",
 };
 
-static void copy_statistics(struct cxib_command_queue *queue, unsigned long opcode,
-			    struct cxib_command_statistics *copy)
+static void command_copy_statistics(struct cxib_command_queue *queue, unsigned long opcode,
+				    struct cxib_command_statistics *copy)
 {
 	const struct cxib_command_statistics *statistics = xa_load(&queue->statistics, opcode);
 	unsigned long flags;
@@ -37,7 +37,7 @@ static int commands_show(struct seq_file *file, void *unused)
 
 	seq_puts(file, "opcode command                      completed   failures   timeouts    mean_us     max_us\n");
 	xa_for_each(&queue->statistics, opcode, entry) {
-		copy_statistics(queue, opcode, &copy);
+		command_copy_statistics(queue, opcode, &copy);
 		seq_printf(file, "0x%03x  %-28s %9llu  %9llu  %9llu  %9llu  %9llu\n", copy.opcode,
 			   hw_cmd_name(copy.opcode), copy.count, copy.failures, copy.timeouts,
 			   copy.count ? div64_u64(copy.total_ns, copy.count * NSEC_PER_USEC) : 0,
@@ -48,8 +48,8 @@ static int commands_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(commands);
 
 /* The caller holds the queue lock. */
-static void describe(const struct cxib_command_slot *slot,
-		     struct cxib_slot_description *description)
+static void command_describe(const struct cxib_command_slot *slot,
+			     struct cxib_slot_description *description)
 {
 	*description = (struct cxib_slot_description){ .state = slot_states[slot->state] };
 	if (slot->state == CXIB_SLOT_FREE)
@@ -73,19 +73,19 @@ void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int 
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	describe(&queue->slots[number], description);
+	command_describe(&queue->slots[number], description);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_describe);
 
-static void show_slot(struct seq_file *file, struct cxib_command_queue *queue,
-		      const struct cxib_command_slot *slot)
+static void command_show_slot(struct seq_file *file, struct cxib_command_queue *queue,
+			      const struct cxib_command_slot *slot)
 {
 	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
 	struct cxib_slot_description description;
 	unsigned int i;
 
-	describe(slot, &description);
+	command_describe(slot, &description);
 	seq_printf(file, "slot %u: %s", slot->number, description.state);
 	if (description.command)
 		seq_printf(file, ", %s (0x%03x), token 0x%02x, issued %lld ms ago",
@@ -110,7 +110,7 @@ static int command_queue_show(struct seq_file *file, void *unused)
 		   queue->late_completions,
 		   queue->missed_events);
 	for (i = 0; i < queue->slot_count; i++)
-		show_slot(file, queue, &queue->slots[i]);
+		command_show_slot(file, queue, &queue->slots[i]);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return 0;
 }

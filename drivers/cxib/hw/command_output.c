@@ -51,8 +51,8 @@ int cxib_command_status_to_errno(u8 status)
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_status_to_errno);
 
 __printf(3, 4)
-static int malformed(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-		     const char *format, ...)
+static int output_malformed(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+			    const char *format, ...)
 {
 	struct va_format text;
 	va_list args;
@@ -69,8 +69,9 @@ static int malformed(struct cxib_command_queue *queue, const struct cxib_command
 	return -EBADMSG;
 }
 
-static int check_delivery(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-			  const struct hw_cmd_queue_entry *entry)
+static int output_check_delivery(struct cxib_command_queue *queue,
+				 const struct cxib_command_slot *slot,
+				 const struct hw_cmd_queue_entry *entry)
 {
 	u32 delivery = hw_cmd_queue_entry_get_status(entry);
 
@@ -84,22 +85,23 @@ static int check_delivery(struct cxib_command_queue *queue, const struct cxib_co
 	return -EIO;
 }
 
-static int check_entry(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-		       const struct hw_cmd_queue_entry *entry)
+static int output_check_entry(struct cxib_command_queue *queue,
+			      const struct cxib_command_slot *slot,
+			      const struct hw_cmd_queue_entry *entry)
 {
 	u32 length = hw_cmd_queue_entry_get_output_length(entry);
 	u32 token = hw_cmd_queue_entry_get_token(entry);
 
 	if (token != slot->token)
-		return malformed(queue, slot, "token 0x%02x, expected 0x%02x",
-				 token, slot->token);
+		return output_malformed(queue, slot, "token 0x%02x, expected 0x%02x",
+					token, slot->token);
 	if (length < SHORTEST_OUTPUT || length > slot->out_size)
-		return malformed(queue, slot, "output length %u out of range [%u, %u]",
-				 length, SHORTEST_OUTPUT, slot->out_size);
-	return check_delivery(queue, slot, entry);
+		return output_malformed(queue, slot, "output length %u out of range [%u, %u]",
+					length, SHORTEST_OUTPUT, slot->out_size);
+	return output_check_delivery(queue, slot, entry);
 }
 
-static int copy_output(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+static int output_copy(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 		       const struct hw_cmd_queue_entry *entry, struct cxib_command *command)
 {
 	size_t head = min_t(size_t, command->out_length, CXIB_COMMAND_INLINE);
@@ -107,7 +109,8 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
 	memcpy(command->out, hw_cmd_queue_entry_get_command_output_inline_data(entry), head);
 	if (cxib_mailbox_chain_read(&slot->output, slot->token, command->out + head,
 				    command->out_length - head))
-		return malformed(queue, slot, "output mailbox without token 0x%02x", slot->token);
+		return output_malformed(queue, slot, "output mailbox without token 0x%02x",
+					slot->token);
 	return 0;
 }
 
@@ -116,7 +119,7 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
  * a DEVX object refers. It gets the error, but must not fill the kernel log. The driver's own
  * objects may have the shared uid; their commands fail for other reasons, which are logged.
  */
-static bool is_user_error(const struct cxib_command *command)
+static bool output_is_user_error(const struct cxib_command *command)
 {
 	u16 uid = hw_general_obj_in_cmd_hdr_get_uid(command->in);
 
@@ -125,13 +128,14 @@ static bool is_user_error(const struct cxib_command *command)
 			command->status == HW_COMMAND_STATUS_BAD_RESOURCE_STATE));
 }
 
-static void log_status(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-		       const struct cxib_command *command)
+static void output_log_status(struct cxib_command_queue *queue,
+			      const struct cxib_command_slot *slot,
+			      const struct cxib_command *command)
 {
 	const char *name = hw_cmd_name(slot->opcode);
 	const char *status = hw_command_status_name(command->status);
 
-	if (is_user_error(command))
+	if (output_is_user_error(command))
 		dev_dbg(queue->dev,
 			"command %s (0x%03x) of user space failed: %s (status 0x%x), syndrome 0x%x\n",
 			name, slot->opcode, status, command->status, command->syndrome);
@@ -142,15 +146,15 @@ static void log_status(struct cxib_command_queue *queue, const struct cxib_comma
 			command->syndrome);
 }
 
-static int check_status(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-			struct cxib_command *command)
+static int output_check_status(struct cxib_command_queue *queue,
+			       const struct cxib_command_slot *slot, struct cxib_command *command)
 {
 	const struct hw_cmd_out *out = command->out;
 
 	command->status = hw_cmd_out_get_status(out);
 	command->syndrome = hw_cmd_out_get_syndrome(out);
 	if (command->status && !command->no_log)
-		log_status(queue, slot, command);
+		output_log_status(queue, slot, command);
 	return cxib_command_status_to_errno(command->status);
 }
 
@@ -177,11 +181,11 @@ int cxib_command_check_output(struct cxib_command_queue *queue,
 
 	/* One copy: the device may change the entry between check and use. */
 	memcpy(&entry, cxib_command_entry(queue, slot), sizeof(entry));
-	err = check_entry(queue, slot, &entry);
+	err = output_check_entry(queue, slot, &entry);
 	if (!err)
-		err = copy_output(queue, slot, &entry, command);
+		err = output_copy(queue, slot, &entry, command);
 	if (!err)
-		err = check_status(queue, slot, command);
+		err = output_check_status(queue, slot, command);
 	/*
 	 * -EREMOTEIO stands for a status only; the errno may also mean a failure of the driver
 	 * (-ENOMEM).

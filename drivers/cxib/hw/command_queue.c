@@ -51,7 +51,7 @@
 #define MESSAGE_BURST	30
 
 /* Returns the signature that makes the XOR of all bytes of @entry 0xff. */
-static u8 signature_of(const struct hw_cmd_queue_entry *entry)
+static u8 command_signature_of(const struct hw_cmd_queue_entry *entry)
 {
 	const u8 *bytes = (const u8 *)entry;
 	u8 sum = 0xff;
@@ -62,8 +62,8 @@ static u8 signature_of(const struct hw_cmd_queue_entry *entry)
 	return sum;
 }
 
-static bool is_owned_by_device(const struct cxib_command_queue *queue,
-			       const struct cxib_command_slot *slot)
+static bool command_is_owned_by_device(const struct cxib_command_queue *queue,
+				       const struct cxib_command_slot *slot)
 {
 	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
 	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
@@ -73,7 +73,7 @@ static bool is_owned_by_device(const struct cxib_command_queue *queue,
 	return be32_to_cpu(last) & HW_COMMAND_OWNER_HARDWARE;
 }
 
-static bool is_pages_command(u16 opcode)
+static bool command_is_for_pages(u16 opcode)
 {
 	return opcode == HW_CMD_MANAGE_PAGES;
 }
@@ -82,21 +82,22 @@ static bool is_pages_command(u16 opcode)
  * Kernel threads work for the driver and ULPs. Any other thread belongs to user space, where many
  * threads can repeat the system call that has led here.
  */
-static bool is_user(const struct cxib_command *command)
+static bool command_is_user(const struct cxib_command *command)
 {
 	return command->for_user || !(current->flags & PF_KTHREAD);
 }
 
-static struct cxib_slot_class *choose_class(struct cxib_command_queue *queue, u16 opcode,
-					    const struct cxib_command *command)
+static struct cxib_slot_class *command_choose_class(struct cxib_command_queue *queue, u16 opcode,
+						    const struct cxib_command *command)
 {
-	if (is_pages_command(opcode))
+	if (command_is_for_pages(opcode))
 		return &queue->pages;
-	return is_user(command) ? &queue->user : &queue->ordinary;
+	return command_is_user(command) ? &queue->user : &queue->ordinary;
 }
 
 /* A slot may belong to several classes. */
-static void wake_callers(struct cxib_command_queue *queue, const struct cxib_command_slot *slot)
+static void command_wake_callers(struct cxib_command_queue *queue,
+				 const struct cxib_command_slot *slot)
 {
 	struct cxib_slot_class *classes[] = {
 		&queue->ordinary, &queue->user, &queue->pages,
@@ -108,7 +109,7 @@ static void wake_callers(struct cxib_command_queue *queue, const struct cxib_com
 			wake_up(&classes[i]->wait);
 }
 
-static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static void command_free_mailboxes(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	cxib_mailbox_chain_destroy(queue->pool, &slot->input);
 	cxib_mailbox_chain_destroy(queue->pool, &slot->output);
@@ -125,15 +126,15 @@ void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_com
 {
 	unsigned long flags;
 
-	free_mailboxes(queue, slot);
+	command_free_mailboxes(queue, slot);
 	spin_lock_irqsave(&queue->lock, flags);
 	slot->state = CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_callers(queue, slot);
+	command_wake_callers(queue, slot);
 }
 
-static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
-					  const struct cxib_slot_class *class)
+static struct cxib_command_slot *command_try_slot(struct cxib_command_queue *queue,
+						  const struct cxib_slot_class *class)
 {
 	struct cxib_command_slot *slot = NULL;
 	unsigned long flags;
@@ -156,20 +157,21 @@ static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
 }
 
 /* Callers get slots in FIFO order. Returns NULL after @deadline, or when the queue is fatal. */
-static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue,
-					   struct cxib_slot_class *class, unsigned long deadline)
+static struct cxib_command_slot *command_take_slot(struct cxib_command_queue *queue,
+						   struct cxib_slot_class *class,
+						   unsigned long deadline)
 {
 	struct cxib_command_slot *slot;
 	DEFINE_WAIT(wait);
 
 	for (;;) {
-		slot = try_slot(queue, class);
+		slot = command_try_slot(queue, class);
 		if (slot || cxib_command_queue_is_fatal(queue) || time_after(jiffies, deadline))
 			return slot;
 
 		cxib_command_queue_reap_late(queue);
 		prepare_to_wait_exclusive(&class->wait, &wait, TASK_UNINTERRUPTIBLE);
-		slot = try_slot(queue, class);
+		slot = command_try_slot(queue, class);
 		if (!slot && !cxib_command_queue_is_fatal(queue))
 			schedule_timeout(msecs_to_jiffies(SLOT_RECHECK_MS));
 		finish_wait(&class->wait, &wait);
@@ -181,8 +183,8 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue,
 	}
 }
 
-static struct cxib_command_statistics *find_statistics(struct cxib_command_queue *queue,
-						       u16 opcode)
+static struct cxib_command_statistics *command_find_statistics(struct cxib_command_queue *queue,
+							       u16 opcode)
 {
 	struct cxib_command_statistics *statistics = xa_load(&queue->statistics, opcode);
 	struct cxib_command_statistics *other;
@@ -200,8 +202,8 @@ static struct cxib_command_statistics *find_statistics(struct cxib_command_queue
 	return xa_is_err(other) ? NULL : other;
 }
 
-static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-			const struct cxib_command *command)
+static int command_prepare_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+				const struct cxib_command *command)
 {
 	const size_t head = CXIB_COMMAND_INLINE;
 	int err;
@@ -211,7 +213,7 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 	memcpy(&slot->head, command->in, sizeof(slot->head));
 	slot->create_kind = cxib_create_kind_find(slot->opcode);
 	slot->out_size = command->out_length;
-	slot->statistics = find_statistics(queue, slot->opcode);
+	slot->statistics = command_find_statistics(queue, slot->opcode);
 	err = cxib_mailbox_chain_create(queue->pool, command->in_length - head, slot->token,
 					&slot->input);
 	if (err)
@@ -228,8 +230,9 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 	return 0;
 }
 
-static void compose_entry(const struct cxib_command_slot *slot,
-			  const struct cxib_command *command, struct hw_cmd_queue_entry *entry)
+static void command_compose_entry(const struct cxib_command_slot *slot,
+				  const struct cxib_command *command,
+				  struct hw_cmd_queue_entry *entry)
 {
 	u64 input = cxib_mailbox_chain_start(&slot->input);
 	u64 output = cxib_mailbox_chain_start(&slot->output);
@@ -246,22 +249,22 @@ static void compose_entry(const struct cxib_command_slot *slot,
 	hw_cmd_queue_entry_set_output_length(entry, command->out_length);
 	hw_cmd_queue_entry_set_token(entry, slot->token);
 	hw_cmd_queue_entry_set_ownership(entry, HW_COMMAND_OWNER_HARDWARE);
-	hw_cmd_queue_entry_set_signature(entry, signature_of(entry));
+	hw_cmd_queue_entry_set_signature(entry, command_signature_of(entry));
 }
 
 /*
  * The word with the ownership bit is written last, then the doorbell. The completion may arrive
  * right after the doorbell, so state and time are set first, under the lock.
  */
-static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-		 const struct cxib_command *command)
+static int command_issue(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			 const struct cxib_command *command)
 {
 	struct hw_cmd_queue_entry *place = cxib_command_entry(queue, slot);
 	const size_t last = ARRAY_SIZE(place->dw) - 1;
 	struct hw_cmd_queue_entry entry;
 	unsigned long flags;
 
-	compose_entry(slot, command, &entry);
+	command_compose_entry(slot, command, &entry);
 	trace_cmd_issue(queue->dev, slot, command->in_length);
 
 	spin_lock_irqsave(&queue->lock, flags);
@@ -283,56 +286,57 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 }
 
 /* Returns true if the command in @slot has just completed; then its caller must be woken up. */
-static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static bool command_complete_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	lockdep_assert_held(&queue->lock);
 
-	if (slot->state != CXIB_SLOT_ISSUED || is_owned_by_device(queue, slot))
+	if (slot->state != CXIB_SLOT_ISSUED || command_is_owned_by_device(queue, slot))
 		return false;
 	slot->completed = ktime_get();
 	slot->state = CXIB_SLOT_COMPLETED;
 	return true;
 }
 
-static bool is_settled(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static bool command_is_settled(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || cxib_command_queue_is_fatal(queue);
 }
 
 /* Polls the ownership bit. Returns true if the caller need not wait any longer. */
-static bool poll_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static bool command_poll_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
 
-	if (is_settled(queue, slot))
+	if (command_is_settled(queue, slot))
 		return true;
 	spin_lock_irqsave(&queue->lock, flags);
-	if (complete_slot(queue, slot) && !queue->polled)
+	if (command_complete_slot(queue, slot) && !queue->polled)
 		queue->missed_events++;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	return is_settled(queue, slot);
+	return command_is_settled(queue, slot);
 }
 
-static void await_completion(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-			     unsigned int limit_ms)
+static void command_await_completion(struct cxib_command_queue *queue,
+				     struct cxib_command_slot *slot, unsigned int limit_ms)
 {
 	const unsigned long limit = msecs_to_jiffies(limit_ms);
 	const unsigned long recheck = min(limit, msecs_to_jiffies(RECHECK_MS));
 	const unsigned long deadline = jiffies + limit;
 
-	while (!is_settled(queue, slot)) {
+	while (!command_is_settled(queue, slot)) {
 		if (READ_ONCE(queue->polled))
 			usleep_range(POLL_MIN_US, POLL_MAX_US);
 		else
 			wait_event_timeout(slot->wait,
-					   is_settled(queue, slot) || READ_ONCE(queue->polled),
+					   command_is_settled(queue, slot) ||
+						   READ_ONCE(queue->polled),
 					   recheck);
-		if (poll_slot(queue, slot) || time_after(jiffies, deadline))
+		if (command_poll_slot(queue, slot) || time_after(jiffies, deadline))
 			return;
 	}
 }
 
-static void count_completion(struct cxib_command_slot *slot, int err)
+static void command_count_completion(struct cxib_command_slot *slot, int err)
 {
 	struct cxib_command_statistics *statistics = slot->statistics;
 	u64 elapsed = ktime_to_ns(ktime_sub(slot->completed, slot->issued));
@@ -348,7 +352,7 @@ static void count_completion(struct cxib_command_slot *slot, int err)
 /*
  * Returns true if timed-out commands hold all slots of user space, which can issue no command then.
  */
-static bool all_timed_out(const struct cxib_command_queue *queue)
+static bool command_all_timed_out(const struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
@@ -360,8 +364,8 @@ static bool all_timed_out(const struct cxib_command_queue *queue)
 	return true;
 }
 
-static void log_timeout(struct cxib_command_queue *queue,
-			const struct cxib_command_slot *slot, unsigned int limit_ms)
+static void command_log_timeout(struct cxib_command_queue *queue,
+				const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
 	trace_cmd_timeout(queue->dev, slot);
 	if (__ratelimit(&queue->messages))
@@ -375,8 +379,9 @@ static void log_timeout(struct cxib_command_queue *queue,
  * Counts a create whose result is unknown: firmware may have executed the command, or may still
  * do so.
  */
-static void count_pending_create(struct cxib_command_queue *queue,
-				 const struct cxib_command_slot *slot, unsigned int limit_ms)
+static void command_count_pending_create(struct cxib_command_queue *queue,
+					 const struct cxib_command_slot *slot,
+					 unsigned int limit_ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(limit_ms);
 
@@ -393,24 +398,24 @@ static void count_pending_create(struct cxib_command_queue *queue,
  * Ends the wait for a command. Returns false if the command has completed by now. Otherwise the
  * device owns the slot, and @err is -EIO if the queue is fatal, else -ETIMEDOUT.
  */
-static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-			  unsigned int limit_ms, int *err)
+static bool command_time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+				  unsigned int limit_ms, int *err)
 {
 	bool stuck = false;
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	complete_slot(queue, slot);
+	command_complete_slot(queue, slot);
 	if (slot->state == CXIB_SLOT_COMPLETED) {
 		spin_unlock_irqrestore(&queue->lock, flags);
 		return false;
 	}
 	slot->state = CXIB_SLOT_TIMED_OUT;
-	count_pending_create(queue, slot, limit_ms);
+	command_count_pending_create(queue, slot, limit_ms);
 	if (slot->statistics)
 		slot->statistics->timeouts += !cxib_command_queue_is_fatal(queue);
 	*err = cxib_command_queue_is_fatal(queue) ? -EIO : -ETIMEDOUT;
-	if (!cxib_command_queue_is_fatal(queue) && all_timed_out(queue))
+	if (!cxib_command_queue_is_fatal(queue) && command_all_timed_out(queue))
 		stuck = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
 
@@ -423,8 +428,8 @@ static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_
 	return true;
 }
 
-static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-		  struct cxib_command *command)
+static int command_finish(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			  struct cxib_command *command)
 {
 	unsigned long flags;
 	int err;
@@ -432,42 +437,42 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	err = cxib_command_check_output(queue, slot, command);
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
-	count_completion(slot, err);
+	command_count_completion(slot, err);
 	/* The create stays pending until reset: no further output will arrive. */
 	if (err == -EBADMSG)
-		count_pending_create(queue, slot, 0);
+		command_count_pending_create(queue, slot, 0);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return err;
 }
 
-static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-		       struct cxib_command *command, unsigned int limit_ms)
+static int command_run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			       struct cxib_command *command, unsigned int limit_ms)
 {
 	int err;
 
-	err = prepare_slot(queue, slot, command);
+	err = command_prepare_slot(queue, slot, command);
 	if (!err) {
-		err = issue(queue, slot, command);
+		err = command_issue(queue, slot, command);
 		if (err)
-			free_mailboxes(queue, slot);
+			command_free_mailboxes(queue, slot);
 	}
 	if (err) {
 		cxib_command_release_slot(queue, slot);
 		return err;
 	}
 
-	await_completion(queue, slot, limit_ms);
-	if (time_out_slot(queue, slot, limit_ms, &err)) {
+	command_await_completion(queue, slot, limit_ms);
+	if (command_time_out_slot(queue, slot, limit_ms, &err)) {
 		if (err == -ETIMEDOUT)
-			log_timeout(queue, slot, limit_ms);
+			command_log_timeout(queue, slot, limit_ms);
 		return err;
 	}
-	err = finish(queue, slot, command);
+	err = command_finish(queue, slot, command);
 	cxib_command_release_slot(queue, slot);
 	return err;
 }
 
-static bool has_no_pending_create(struct cxib_command_queue *queue)
+static bool command_has_no_pending_create(struct cxib_command_queue *queue)
 {
 	return !READ_ONCE(queue->num_pending) || cxib_command_queue_is_fatal(queue);
 }
@@ -477,19 +482,19 @@ static bool has_no_pending_create(struct cxib_command_queue *queue)
  * know. So a command that destroys a parent waits for pending creates, but at most until the
  * timeout of each creating command has passed twice.
  */
-static void await_pending_creates(struct cxib_command_queue *queue, u16 opcode)
+static void command_await_pending_creates(struct cxib_command_queue *queue, u16 opcode)
 {
 	const long recheck = msecs_to_jiffies(SLOT_RECHECK_MS);
 	long left;
 
-	if (has_no_pending_create(queue) || !cxib_command_destroys_parent(opcode))
+	if (command_has_no_pending_create(queue) || !cxib_command_destroys_parent(opcode))
 		return;
 	for (;;) {
 		left = READ_ONCE(queue->late_deadline) - jiffies;
-		if (left <= 0 || has_no_pending_create(queue))
+		if (left <= 0 || command_has_no_pending_create(queue))
 			return;
 		cxib_command_queue_reap_late(queue);
-		wait_event_timeout(queue->create_wait, has_no_pending_create(queue),
+		wait_event_timeout(queue->create_wait, command_has_no_pending_create(queue),
 				   min(left, recheck));
 	}
 }
@@ -536,11 +541,11 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 
 	opcode = hw_cmd_in_get_opcode(command->in);
 	if (!command->is_cleanup)
-		await_pending_creates(queue, opcode);
-	slot = take_slot(queue, choose_class(queue, opcode, command),
-			 jiffies + msecs_to_jiffies(limit_ms));
+		command_await_pending_creates(queue, opcode);
+	slot = command_take_slot(queue, command_choose_class(queue, opcode, command),
+				 jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
-		return run_in_slot(queue, slot, command, limit_ms);
+		return command_run_in_slot(queue, slot, command, limit_ms);
 	if (cxib_command_queue_is_fatal(queue))
 		return -EIO;
 	if (__ratelimit(&queue->messages))
@@ -567,13 +572,13 @@ void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	for_each_set_bit(i, &wanted, CXIB_COMMAND_SLOTS_MAX)
-		if (complete_slot(queue, &queue->slots[i]))
+		if (command_complete_slot(queue, &queue->slots[i]))
 			wake_up(&queue->slots[i].wait);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_complete);
 
-static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
+static struct cxib_command_slot *command_find_late(struct cxib_command_queue *queue)
 {
 	struct cxib_command_slot *found = NULL;
 	unsigned long flags;
@@ -583,7 +588,7 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	for (i = 0; i < queue->slot_count && !found; i++) {
 		struct cxib_command_slot *slot = &queue->slots[i];
 
-		if (slot->state == CXIB_SLOT_TIMED_OUT && !is_owned_by_device(queue, slot))
+		if (slot->state == CXIB_SLOT_TIMED_OUT && !command_is_owned_by_device(queue, slot))
 			found = slot;
 	}
 	if (found) {
@@ -594,7 +599,7 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	return found;
 }
 
-static void destroy_later(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static void command_destroy_later(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
 
@@ -630,7 +635,7 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 	struct cxib_command_slot *slot;
 	unsigned int count = 0;
 
-	while ((slot = find_late(queue))) {
+	while ((slot = command_find_late(queue))) {
 		trace_cmd_late(queue->dev, slot);
 		if (__ratelimit(&queue->messages))
 			dev_warn(queue->dev,
@@ -638,7 +643,7 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 				 hw_cmd_name(slot->opcode), slot->opcode,
 				 ktime_ms_delta(ktime_get(), slot->issued), slot->number);
 		if (slot->create_kind)
-			destroy_later(queue, slot);
+			command_destroy_later(queue, slot);
 		else
 			cxib_command_release_slot(queue, slot);
 		count++;
@@ -647,7 +652,7 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_reap_late);
 
-static void wake_all(struct cxib_command_queue *queue)
+static void command_wake_all(struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
@@ -675,7 +680,7 @@ void cxib_command_queue_set_fatal(struct cxib_command_queue *queue)
 	spin_lock_irqsave(&queue->lock, flags);
 	cxib_hw_state_raise(queue->bus, CXIB_HW_FATAL);
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_all(queue);
+	command_wake_all(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_set_fatal);
 
@@ -733,14 +738,14 @@ unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_timed_out);
 
-static void set_polled(struct cxib_command_queue *queue, bool polled)
+static void command_set_polled(struct cxib_command_queue *queue, bool polled)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->polled = polled;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_all(queue);
+	command_wake_all(queue);
 }
 
 /**
@@ -749,7 +754,7 @@ static void set_polled(struct cxib_command_queue *queue, bool polled)
  */
 void cxib_command_queue_use_events(struct cxib_command_queue *queue)
 {
-	set_polled(queue, false);
+	command_set_polled(queue, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_events);
 
@@ -759,11 +764,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_events);
  */
 void cxib_command_queue_use_polling(struct cxib_command_queue *queue)
 {
-	set_polled(queue, true);
+	command_set_polled(queue, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_polling);
 
-static void init_slots(struct cxib_command_queue *queue)
+static void command_init_slots(struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
@@ -798,7 +803,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 	INIT_LIST_HEAD(&queue->pending_memory);
 	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGE_BURST);
 	xa_init(&queue->statistics);
-	init_slots(queue);
+	command_init_slots(queue);
 
 	queue->pool = cxib_mailbox_pool_create(queue->dev);
 	if (!queue->pool)
@@ -812,7 +817,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_create);
 
-static bool is_geometry_supported(unsigned int log_size, unsigned int log_stride)
+static bool command_is_geometry_supported(unsigned int log_size, unsigned int log_stride)
 {
 	return log_size >= LOG_SLOTS_MIN && log_size <= LOG_SLOTS_MAX &&
 	       log_stride >= LOG_ENTRY_SIZE && log_size + log_stride <= LOG_QUEUE_SIZE;
@@ -831,7 +836,7 @@ int cxib_command_queue_start(struct cxib_command_queue *queue)
 	unsigned int log_size = FIELD_GET(HW_INITIAL_SEG_MASK_LOG_CMDQ_SIZE, word);
 	unsigned int log_stride = FIELD_GET(HW_INITIAL_SEG_MASK_LOG_CMDQ_STRIDE, word);
 
-	if (!is_geometry_supported(log_size, log_stride)) {
+	if (!command_is_geometry_supported(log_size, log_stride)) {
 		dev_err(queue->dev,
 			"command queue: log_size %u, log_stride %u not supported (init segment word 0x%x = 0x%08x, log_size [%u, %u], log_stride >= %u, size <= %u bytes)\n",
 			log_size, log_stride, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12, word,
@@ -855,7 +860,7 @@ int cxib_command_queue_start(struct cxib_command_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_start);
 
-static void free_statistics(struct cxib_command_queue *queue)
+static void command_free_statistics(struct cxib_command_queue *queue)
 {
 	struct cxib_command_statistics *statistics;
 	unsigned long opcode;
@@ -877,9 +882,9 @@ void cxib_command_queue_destroy(struct cxib_command_queue *queue)
 
 	cxib_command_queue_stop_late_work(queue);
 	for (i = 0; i < CXIB_COMMAND_SLOTS_MAX; i++)
-		free_mailboxes(queue, &queue->slots[i]);
+		command_free_mailboxes(queue, &queue->slots[i]);
 	dma_free_coherent(queue->dev, QUEUE_SIZE, queue->entries, queue->dma);
 	dma_pool_destroy(queue->pool);
-	free_statistics(queue);
+	command_free_statistics(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_destroy);

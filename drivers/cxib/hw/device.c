@@ -113,8 +113,8 @@ int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
 }
 
 /* Only the general page is required: the driver works without the features of the other pages. */
-static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
-		      enum cxib_cap_mode mode, struct hw_query_hca_cap_out *out)
+static int hwdev_query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
+			    enum cxib_cap_mode mode, struct hw_query_hca_cap_out *out)
 {
 	struct hw_query_hca_cap_in in = {};
 	struct cxib_command command = {
@@ -142,7 +142,7 @@ int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_
 
 	if (!out)
 		return -ENOMEM;
-	err = query_caps(queue, HW_HCA_CAP_TYPE_GENERAL, mode, out);
+	err = hwdev_query_caps(queue, HW_HCA_CAP_TYPE_GENERAL, mode, out);
 	*caps = *hw_query_hca_cap_out_get_capability_cmd_hca_cap(out);
 	kvfree(out);
 	return err;
@@ -163,7 +163,7 @@ int cxib_cmd_query_general_2_caps(struct cxib_command_queue *queue, struct hw_cm
 
 	if (!out)
 		return -ENOMEM;
-	err = query_caps(queue, HW_HCA_CAP_TYPE_GENERAL_2, CXIB_CAP_CURRENT, out);
+	err = hwdev_query_caps(queue, HW_HCA_CAP_TYPE_GENERAL_2, CXIB_CAP_CURRENT, out);
 	*caps = *hw_query_hca_cap_out_get_capability_cmd_hca_cap_2(out);
 	kvfree(out);
 	return err;
@@ -185,7 +185,7 @@ int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_m
 
 	if (!out)
 		return -ENOMEM;
-	err = query_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, mode, out);
+	err = hwdev_query_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, mode, out);
 	*caps = *hw_query_hca_cap_out_get_capability_atomic_caps(out);
 	kvfree(out);
 	return err;
@@ -208,7 +208,7 @@ int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
 
 	if (!out)
 		return -ENOMEM;
-	err = query_caps(queue, HW_HCA_CAP_TYPE_ODP, mode, out);
+	err = hwdev_query_caps(queue, HW_HCA_CAP_TYPE_ODP, mode, out);
 	*caps = *hw_query_hca_cap_out_get_capability_odp_cap(out);
 	kvfree(out);
 	return err;
@@ -229,14 +229,14 @@ int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
 
 	if (!out)
 		return -ENOMEM;
-	err = query_caps(queue, HW_HCA_CAP_TYPE_DEVICE_MEMORY, CXIB_CAP_CURRENT, out);
+	err = hwdev_query_caps(queue, HW_HCA_CAP_TYPE_DEVICE_MEMORY, CXIB_CAP_CURRENT, out);
 	*caps = *hw_query_hca_cap_out_get_capability_device_mem_cap(out);
 	kvfree(out);
 	return err;
 }
 
-static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
-		    struct hw_set_hca_cap_in *in)
+static int hwdev_set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
+			  struct hw_set_hca_cap_in *in)
 {
 	struct hw_set_hca_cap_out out;
 	struct cxib_command command = {
@@ -263,7 +263,7 @@ int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_
 	if (!in)
 		return -ENOMEM;
 	*hw_set_hca_cap_in_capability_cmd_hca_cap(in) = *caps;
-	err = set_caps(queue, HW_HCA_CAP_TYPE_GENERAL, in);
+	err = hwdev_set_caps(queue, HW_HCA_CAP_TYPE_GENERAL, in);
 	kvfree(in);
 	return err;
 }
@@ -284,7 +284,7 @@ int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_a
 	if (!in)
 		return -ENOMEM;
 	*hw_set_hca_cap_in_capability_atomic_caps(in) = *caps;
-	err = set_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, in);
+	err = hwdev_set_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, in);
 	kvfree(in);
 	return err;
 }
@@ -305,7 +305,7 @@ int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_
 	if (!in)
 		return -ENOMEM;
 	*hw_set_hca_cap_in_capability_odp_cap(in) = *caps;
-	err = set_caps(queue, HW_HCA_CAP_TYPE_ODP, in);
+	err = hwdev_set_caps(queue, HW_HCA_CAP_TYPE_ODP, in);
 	kvfree(in);
 	return err;
 }
@@ -355,7 +355,7 @@ int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *ve
 }
 
 /* The board id is logged, so characters that are not printable must be filtered. */
-static void copy_board_id(char *text, const u8 *bytes)
+static void hwdev_copy_board_id(char *text, const u8 *bytes)
 {
 	unsigned int i;
 
@@ -382,7 +382,8 @@ int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter
 	err = cxib_cmd_exec_optional(queue, in, out);
 	block = hw_query_adapter_out_get_query_adapter_struct(&out);
 	adapter->vendor_oui = hw_query_adapter_param_block_get_ieee_vendor_id(block);
-	copy_board_id(adapter->board_id, hw_query_adapter_param_block_get_vsd_contd_psid(block));
+	hwdev_copy_board_id(adapter->board_id,
+			    hw_query_adapter_param_block_get_vsd_contd_psid(block));
 	return err;
 }
 

@@ -35,7 +35,7 @@
 #define LOG_OBJECTS_MAX		24
 
 /**
- * struct capability - a field of the general page
+ * struct caps_capability - a field of the general page
  * @name: field name
  * @get: reads the field
  * @offset: offset in struct cxib_device_caps
@@ -43,7 +43,7 @@
  * @maximum: largest valid value
  * @need: reason for the limits, logged
  */
-struct capability {
+struct caps_capability {
 	const char *name;
 	u32 (*get)(const struct hw_cmd_hca_cap *page);
 	size_t offset;
@@ -66,7 +66,7 @@ struct capability {
 #define OBJECTS(field, min)	CAPABILITY_IN(field, min, LOG_OBJECTS_MAX,	\
 					      "object numbers have 24 bits")
 
-static const struct capability general[] = {
+static const struct caps_capability general[] = {
 	OBJECTS(log_max_qp, 8),
 	CAPABILITY_IN(log_max_qp_sz, 6, 31, "QPs need at least 64 WQEs"),
 	OBJECTS(log_max_srq, 0),
@@ -189,12 +189,12 @@ static const struct {
 	{ "mem_page_fault", offsetof(struct cxib_device_caps, mem_page_fault) },
 };
 
-static u32 *value_at(struct cxib_device_caps *caps, size_t offset)
+static u32 *caps_value_at(struct cxib_device_caps *caps, size_t offset)
 {
 	return (void *)caps + offset;
 }
 
-static u32 value_of(const struct cxib_device_caps *caps, size_t offset)
+static u32 caps_value_of(const struct cxib_device_caps *caps, size_t offset)
 {
 	return *(const u32 *)((const void *)caps + offset);
 }
@@ -212,13 +212,13 @@ static u32 value_of(const struct cxib_device_caps *caps, size_t offset)
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps)
 {
-	const struct capability *capability;
+	const struct caps_capability *capability;
 	int err = 0;
 
 	for (capability = general; capability < general + ARRAY_SIZE(general); capability++) {
 		u32 value = capability->get(page);
 
-		*value_at(caps, capability->offset) = value;
+		*caps_value_at(caps, capability->offset) = value;
 		if (value >= capability->minimum && value <= capability->maximum)
 			continue;
 		dev_err(dev, "capability %s: %u out of range [%u, %u]: %s\n",
@@ -272,8 +272,8 @@ unsigned int cxib_log_uar_distance(const struct cxib_device_caps *caps)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_log_uar_distance);
 
-static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca_cap *pages,
-			     struct cxib_device_caps *caps)
+static int caps_configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca_cap *pages,
+				  struct cxib_device_caps *caps)
 {
 	struct hw_cmd_hca_cap *maximum = &pages[0];
 	struct hw_cmd_hca_cap *wanted = &pages[1];
@@ -296,7 +296,7 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 /*
  * The second page has a wider field for the number of EQs, which overrides that of the first page.
  */
-static int query_general_2(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+static int caps_query_general_2(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_cmd_hca_cap_2 page;
 	int err;
@@ -310,7 +310,7 @@ static int query_general_2(struct cxib_command_queue *queue, struct cxib_device_
 }
 
 /* Configures host byte order for 8-byte operands, if supported. */
-static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+static int caps_configure_atomic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_atomic_caps page;
 	int err;
@@ -365,8 +365,8 @@ u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes)
 EXPORT_SYMBOL_IF_KUNIT(cxib_atomic_mode);
 
 /* Copies field by field, because devices may set reserved bits. */
-static void choose_operations(struct hw_odp_per_transport_service_cap *to,
-			      const struct hw_odp_per_transport_service_cap *from)
+static void caps_choose_operations(struct hw_odp_per_transport_service_cap *to,
+				   const struct hw_odp_per_transport_service_cap *from)
 {
 	u32 send = hw_odp_per_transport_service_cap_get_send(from);
 	u32 receive = hw_odp_per_transport_service_cap_get_receive(from);
@@ -383,27 +383,29 @@ static void choose_operations(struct hw_odp_per_transport_service_cap *to,
 	hw_odp_per_transport_service_cap_set_srq_receive(to, srq_receive);
 }
 
-static void choose_transports(struct hw_odp_scheme_cap *to, const struct hw_odp_scheme_cap *from)
+static void caps_choose_transports(struct hw_odp_scheme_cap *to,
+				   const struct hw_odp_scheme_cap *from)
 {
-	choose_operations(hw_odp_scheme_cap_rc_odp_caps(to),
-			  hw_odp_scheme_cap_get_rc_odp_caps(from));
-	choose_operations(hw_odp_scheme_cap_ud_odp_caps(to),
-			  hw_odp_scheme_cap_get_ud_odp_caps(from));
-	choose_operations(hw_odp_scheme_cap_xrc_odp_caps(to),
-			  hw_odp_scheme_cap_get_xrc_odp_caps(from));
-	choose_operations(hw_odp_scheme_cap_dc_odp_caps(to),
-			  hw_odp_scheme_cap_get_dc_odp_caps(from));
+	caps_choose_operations(hw_odp_scheme_cap_rc_odp_caps(to),
+			       hw_odp_scheme_cap_get_rc_odp_caps(from));
+	caps_choose_operations(hw_odp_scheme_cap_ud_odp_caps(to),
+			       hw_odp_scheme_cap_get_ud_odp_caps(from));
+	caps_choose_operations(hw_odp_scheme_cap_xrc_odp_caps(to),
+			       hw_odp_scheme_cap_get_xrc_odp_caps(from));
+	caps_choose_operations(hw_odp_scheme_cap_dc_odp_caps(to),
+			       hw_odp_scheme_cap_get_dc_odp_caps(from));
 }
 
 /* In the transport scheme (a fault names the WQE), enables all supported operations, keeps sig. */
-static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum,
-				    const struct hw_odp_cap *configured)
+static void caps_choose_transport_scheme(struct hw_odp_cap *wanted,
+					 const struct hw_odp_cap *maximum,
+					 const struct hw_odp_cap *configured)
 {
 	const struct hw_odp_scheme_cap *from =
 		hw_odp_cap_get_transport_page_fault_scheme_cap(configured);
 	struct hw_odp_scheme_cap *to = hw_odp_cap_transport_page_fault_scheme_cap(wanted);
 
-	choose_transports(to, hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
+	caps_choose_transports(to, hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
 	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
 }
 
@@ -412,7 +414,7 @@ static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_o
  * also fault. mlx5_ib uses the scheme only on devices with page_prefetch, so it is known to work on
  * these devices only.
  */
-static bool has_memory_scheme(const struct hw_odp_cap *maximum)
+static bool caps_has_memory_scheme(const struct hw_odp_cap *maximum)
 {
 	const struct hw_odp_scheme_cap *scheme =
 		hw_odp_cap_get_memory_page_fault_scheme_cap(maximum);
@@ -424,21 +426,22 @@ static bool has_memory_scheme(const struct hw_odp_cap *maximum)
 /*
  * Keeps the current operations of both schemes: libmlx5 reads those of DC in the transport scheme.
  */
-static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *configured)
+static void caps_choose_memory_scheme(struct hw_odp_cap *wanted,
+				      const struct hw_odp_cap *configured)
 {
 	const struct hw_odp_scheme_cap *from =
 		hw_odp_cap_get_memory_page_fault_scheme_cap(configured);
 	struct hw_odp_scheme_cap *to = hw_odp_cap_memory_page_fault_scheme_cap(wanted);
 
-	choose_transport_scheme(wanted, configured, configured);
-	choose_transports(to, from);
+	caps_choose_transport_scheme(wanted, configured, configured);
+	caps_choose_transports(to, from);
 	hw_odp_scheme_cap_set_page_prefetch(to, hw_odp_scheme_cap_get_page_prefetch(from));
 	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
 	hw_odp_cap_set_mem_page_fault(wanted, 1);
 }
 
 /* Selects the fault scheme and the operations that can fault. */
-static int configure_odp(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+static int caps_configure_odp(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_odp_cap configured, maximum, wanted = {};
 	int err;
@@ -449,22 +452,22 @@ static int configure_odp(struct cxib_command_queue *queue, struct cxib_device_ca
 	      cxib_cmd_query_odp_caps(queue, CXIB_CAP_MAXIMUM, &maximum);
 	if (err)
 		return err;
-	caps->mem_page_fault = has_memory_scheme(&maximum);
+	caps->mem_page_fault = caps_has_memory_scheme(&maximum);
 	if (!caps->mem_page_fault) {
-		choose_transport_scheme(&wanted, &maximum, &configured);
+		caps_choose_transport_scheme(&wanted, &maximum, &configured);
 		caps->odp = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
 		return cxib_cmd_set_odp_caps(queue, &wanted);
 	}
-	choose_memory_scheme(&wanted, &configured);
+	caps_choose_memory_scheme(&wanted, &configured);
 	caps->odp = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
 	return cxib_cmd_set_odp_caps(queue, &wanted);
 }
 
 /* If firmware refuses a command, the driver uses the device without ODP. */
-static int configure_optional_odp(struct cxib_command_queue *queue,
-				  struct cxib_device_caps *caps)
+static int caps_configure_optional_odp(struct cxib_command_queue *queue,
+				       struct cxib_device_caps *caps)
 {
-	int err = configure_odp(queue, caps);
+	int err = caps_configure_odp(queue, caps);
 
 	if (err)
 		caps->pg = 0;
@@ -472,8 +475,8 @@ static int configure_optional_odp(struct cxib_command_queue *queue,
 }
 
 /* If the range of the MEMIC is invalid, the driver uses none. */
-static bool memic_is_valid(const struct cxib_command_queue *queue,
-			   const struct cxib_device_caps *caps)
+static bool caps_memic_is_valid(const struct cxib_command_queue *queue,
+				const struct cxib_device_caps *caps)
 {
 	u64 end = size_add(caps->memic_bar_start, caps->memic_bar_size);
 
@@ -500,26 +503,26 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 
 	if (!pages)
 		return -ENOMEM;
-	err = configure_general(queue, pages, caps);
+	err = caps_configure_general(queue, pages, caps);
 	if (!err)
-		err = query_general_2(queue, caps);
+		err = caps_query_general_2(queue, caps);
 	if (!err)
-		err = configure_atomic(queue, caps);
+		err = caps_configure_atomic(queue, caps);
 	if (!err)
-		err = configure_optional_odp(queue, caps);
+		err = caps_configure_optional_odp(queue, caps);
 	kvfree(pages);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_configure);
 
-static void log_differences(struct device *dev, const struct cxib_device_caps *configured,
-			    const struct cxib_device_caps *found)
+static void caps_log_differences(struct device *dev, const struct cxib_device_caps *configured,
+				 const struct cxib_device_caps *found)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(general); i++) {
-		u32 was = value_of(configured, general[i].offset);
-		u32 is = value_of(found, general[i].offset);
+		u32 was = caps_value_of(configured, general[i].offset);
+		u32 is = caps_value_of(found, general[i].offset);
 
 		if (is != was)
 			dev_warn(dev, "capability %s: %u after INIT_HCA (%u configured)\n",
@@ -554,7 +557,7 @@ int cxib_device_caps_read_back(struct cxib_command_queue *queue, struct cxib_dev
 	found->max_num_eqs = caps->max_num_eqs;
 	found->atomic = min(found->atomic, caps->atomic);
 	found->pg = min(found->pg, caps->pg);
-	log_differences(queue->dev, caps, found);
+	caps_log_differences(queue->dev, caps, found);
 	*caps = *found;
 	queue->bus->log_uar_distance = cxib_log_uar_distance(caps);
 free:
@@ -590,7 +593,7 @@ int cxib_device_caps_query_memic(struct cxib_command_queue *queue, struct cxib_d
 	caps->memic_log_max_alignment = CXIB_MEMIC_LOG_UNIT +
 					hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
 	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
-	caps->memic = memic_is_valid(queue, caps);
+	caps->memic = caps_memic_is_valid(queue, caps);
 	if (!caps->memic)
 		dev_warn(queue->dev,
 			 "MEMIC: invalid range: 0x%x bytes at 0x%llx of BAR 0, max allocation 0x%x\n",
@@ -605,9 +608,10 @@ static int capabilities_show(struct seq_file *file, void *unused)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(general); i++)
-		seq_printf(file, "%s: %u\n", general[i].name, value_of(caps, general[i].offset));
+		seq_printf(file, "%s: %u\n", general[i].name,
+			   caps_value_of(caps, general[i].offset));
 	for (i = 0; i < ARRAY_SIZE(others); i++)
-		seq_printf(file, "%s: %u\n", others[i].name, value_of(caps, others[i].offset));
+		seq_printf(file, "%s: %u\n", others[i].name, caps_value_of(caps, others[i].offset));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(capabilities);

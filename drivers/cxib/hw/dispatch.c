@@ -17,7 +17,7 @@
 /* Decoders return false if there is no handler for the event. */
 typedef bool (*decoder)(const struct cxib_eq *eq, const struct hw_eqe *entry);
 
-static bool decode_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
 
@@ -28,7 +28,7 @@ static bool decode_completion(const struct cxib_eq *eq, const struct hw_eqe *ent
 	return true;
 }
 
-static bool decode_cmd_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_cmd_completion(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_cmd_inter_comp_event *data =
@@ -41,7 +41,7 @@ static bool decode_cmd_completion(const struct cxib_eq *eq, const struct hw_eqe 
 	return true;
 }
 
-static bool decode_page_request(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_page_request(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_pages_req_event *data = hw_eqe_get_event_data_pages_req_event(entry);
@@ -53,7 +53,7 @@ static bool decode_page_request(const struct cxib_eq *eq, const struct hw_eqe *e
 	return true;
 }
 
-static bool decode_port_change(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_port_change(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
 	const struct hw_port_state_change_event *data =
@@ -77,7 +77,7 @@ static bool decode_port_change(const struct cxib_eq *eq, const struct hw_eqe *en
 	return true;
 }
 
-static bool decode_cq_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_cq_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_cq_error *data = hw_eqe_get_event_data_cq_error(entry);
 	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
@@ -90,7 +90,7 @@ static bool decode_cq_error(const struct cxib_eq *eq, const struct hw_eqe *entry
 	return true;
 }
 
-static bool decode_queue_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_queue_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_qp_events *data = hw_eqe_get_event_data_qp_events(entry);
 	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
@@ -103,7 +103,7 @@ static bool decode_queue_event(const struct cxib_eq *eq, const struct hw_eqe *en
 	return true;
 }
 
-static bool decode_dct_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_dct_event(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	const struct hw_dct_events *data = hw_eqe_get_event_data_dct_events(entry);
 	const struct cxib_hw_client *client = cxib_event_client(eq->sink);
@@ -116,7 +116,7 @@ static bool decode_dct_event(const struct cxib_eq *eq, const struct hw_eqe *entr
 	return true;
 }
 
-static bool decode_internal_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_internal_error(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
 
@@ -126,7 +126,7 @@ static bool decode_internal_error(const struct cxib_eq *eq, const struct hw_eqe 
 	return true;
 }
 
-static void warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static void dispatch_warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	dev_warn_ratelimited(sink->dev,
 			     "event %s: unknown sub-type %u (not %u, %u or %u)\n",
@@ -137,7 +137,7 @@ static void warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe
 }
 
 /* The driver cannot resume a fault of an unknown sub-type, so its transfer remains suspended. */
-static bool decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *entry)
+static bool dispatch_decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *entry)
 {
 	struct cxib_event_sink *sink = eq->sink;
 	const struct cxib_hw_client *client = cxib_event_client(sink);
@@ -146,7 +146,7 @@ static bool decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *ent
 	if (!client && !sink->handlers->page_fault)
 		return false;
 	if (!cxib_page_fault_decode(entry, &fault))
-		warn_unknown_fault(sink, entry);
+		dispatch_warn_unknown_fault(sink, entry);
 	else if (client)
 		client->ops->page_fault(client->context, &fault);
 	else
@@ -155,25 +155,25 @@ static bool decode_page_fault(const struct cxib_eq *eq, const struct hw_eqe *ent
 }
 
 static const decoder decoders[] = {
-	[HW_EVENT_TYPE_COMP] = decode_completion,
-	[HW_EVENT_TYPE_PATH_MIG] = decode_queue_event,
-	[HW_EVENT_TYPE_COMM_EST] = decode_queue_event,
-	[HW_EVENT_TYPE_SQ_DRAINED] = decode_queue_event,
-	[HW_EVENT_TYPE_CQ_ERROR] = decode_cq_error,
-	[HW_EVENT_TYPE_WQ_CATAS_ERROR] = decode_queue_event,
-	[HW_EVENT_TYPE_PATH_MIG_FAILED] = decode_queue_event,
-	[HW_EVENT_TYPE_INTERNAL_ERROR] = decode_internal_error,
-	[HW_EVENT_TYPE_PORT_CHANGE] = decode_port_change,
-	[HW_EVENT_TYPE_CMD] = decode_cmd_completion,
-	[HW_EVENT_TYPE_PAGE_REQUEST] = decode_page_request,
-	[HW_EVENT_TYPE_PAGE_FAULT] = decode_page_fault,
-	[HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR] = decode_queue_event,
-	[HW_EVENT_TYPE_WQ_ACCESS_ERROR] = decode_queue_event,
-	[HW_EVENT_TYPE_SRQ_CATAS_ERROR] = decode_queue_event,
-	[HW_EVENT_TYPE_SRQ_LAST_WQE] = decode_queue_event,
-	[HW_EVENT_TYPE_SRQ_RQ_LIMIT] = decode_queue_event,
-	[HW_EVENT_TYPE_DCT_DRAINED] = decode_dct_event,
-	[HW_EVENT_TYPE_DCT_KEY_VIOLATION] = decode_dct_event,
+	[HW_EVENT_TYPE_COMP] = dispatch_decode_completion,
+	[HW_EVENT_TYPE_PATH_MIG] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_COMM_EST] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_SQ_DRAINED] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_CQ_ERROR] = dispatch_decode_cq_error,
+	[HW_EVENT_TYPE_WQ_CATAS_ERROR] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_PATH_MIG_FAILED] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_INTERNAL_ERROR] = dispatch_decode_internal_error,
+	[HW_EVENT_TYPE_PORT_CHANGE] = dispatch_decode_port_change,
+	[HW_EVENT_TYPE_CMD] = dispatch_decode_cmd_completion,
+	[HW_EVENT_TYPE_PAGE_REQUEST] = dispatch_decode_page_request,
+	[HW_EVENT_TYPE_PAGE_FAULT] = dispatch_decode_page_fault,
+	[HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_WQ_ACCESS_ERROR] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_SRQ_CATAS_ERROR] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_SRQ_LAST_WQE] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_SRQ_RQ_LIMIT] = dispatch_decode_queue_event,
+	[HW_EVENT_TYPE_DCT_DRAINED] = dispatch_decode_dct_event,
+	[HW_EVENT_TYPE_DCT_KEY_VIOLATION] = dispatch_decode_dct_event,
 };
 
 /**

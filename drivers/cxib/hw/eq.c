@@ -37,20 +37,20 @@
 #define EVENTS_MAX	128U
 
 /* Owner bit of EQEs that were written in the current pass of cons_index. */
-static u32 owner_in_pass(const struct cxib_eq *eq)
+static u32 eq_owner_in_pass(const struct cxib_eq *eq)
 {
 	return eq->cons_index >> eq->log_size & 1;
 }
 
 /* Copies the next EQE. Returns false if there is none. */
-static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
+static bool eq_next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 {
 	const struct hw_eqe *entry = &eq->ring[eq->cons_index & (BIT(eq->log_size) - 1)];
 	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
 
 	lockdep_assert_held(&eq->lock);
 
-	if (FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last)) != owner_in_pass(eq))
+	if (FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last)) != eq_owner_in_pass(eq))
 		return false;
 	/* The other words of the EQE must be read after its owner bit. */
 	dma_rmb();
@@ -60,7 +60,7 @@ static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 	return true;
 }
 
-static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
+static void eq_ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 {
 	lockdep_assert_held(&eq->lock);
 
@@ -73,15 +73,15 @@ static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
  * Reads up to a batch of EQEs and updates the consumer index. The last batch also arms the EQ; if
  * the ring has EQEs then, the device raises the interrupt at once.
  */
-static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
+static unsigned int eq_read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
 {
 	unsigned int count = 0;
 	unsigned long flags;
 
 	spin_lock_irqsave(&eq->lock, flags);
-	while (count < BATCH && next_entry(eq, &batch[count]))
+	while (count < BATCH && eq_next_entry(eq, &batch[count]))
 		count++;
-	ring_doorbell(eq, last || count < BATCH ? HW_UAR_OFFSET_EQ_DOORBELL_ARM :
+	eq_ring_doorbell(eq, last || count < BATCH ? HW_UAR_OFFSET_EQ_DOORBELL_ARM :
 						  HW_UAR_OFFSET_EQ_DOORBELL);
 	spin_unlock_irqrestore(&eq->lock, flags);
 	return count;
@@ -105,7 +105,7 @@ unsigned int cxib_eq_poll(struct cxib_eq *eq)
 	unsigned int count, i;
 
 	do {
-		count = read_batch(eq, batch, total + BATCH >= limit);
+		count = eq_read_batch(eq, batch, total + BATCH >= limit);
 		for (i = 0; i < count; i++)
 			cxib_dispatch_event(eq, &batch[i]);
 		total += count;
@@ -125,12 +125,12 @@ void cxib_eq_synchronize(struct cxib_eq *eq)
 	eq->bus->ops->synchronize_irq(eq->bus, eq->vector);
 }
 
-static void poll_work_fn(struct work_struct *work)
+static void eq_poll_work_fn(struct work_struct *work)
 {
 	cxib_eq_poll(container_of(work, struct cxib_eq, work));
 }
 
-static irqreturn_t handle_interrupt(int irq, void *context)
+static irqreturn_t eq_handle_interrupt(int irq, void *context)
 {
 	struct cxib_eq *eq = context;
 
@@ -141,7 +141,7 @@ static irqreturn_t handle_interrupt(int irq, void *context)
 	return IRQ_HANDLED;
 }
 
-static size_t ring_size(const struct cxib_eq *eq)
+static size_t eq_ring_size(const struct cxib_eq *eq)
 {
 	return sizeof(struct hw_eqe) << eq->log_size;
 }
@@ -150,11 +150,11 @@ static size_t ring_size(const struct cxib_eq *eq)
  * In the first pass over the ring the device writes owner bit 0, so bit 1 marks all EQEs as not
  * valid yet.
  */
-static int allocate_ring(struct cxib_eq *eq)
+static int eq_allocate_ring(struct cxib_eq *eq)
 {
 	size_t i;
 
-	eq->ring = dma_alloc_coherent(eq->bus->dev, ring_size(eq), &eq->dma, GFP_KERNEL);
+	eq->ring = dma_alloc_coherent(eq->bus->dev, eq_ring_size(eq), &eq->dma, GFP_KERNEL);
 	if (!eq->ring)
 		return -ENOMEM;
 	for (i = 0; i < BIT(eq->log_size); i++)
@@ -173,14 +173,14 @@ bool cxib_eq_free(struct cxib_eq *eq)
 {
 	if (!eq->ring)
 		return false;
-	dma_free_coherent(eq->bus->dev, ring_size(eq), eq->ring, eq->dma);
+	dma_free_coherent(eq->bus->dev, eq_ring_size(eq), eq->ring, eq->dma);
 	eq->ring = NULL;
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_eq_free);
 
-static void fill_context(const struct cxib_eq *eq, u64 events,
-			 struct hw_create_eq_in *in, size_t pages)
+static void eq_fill_context(const struct cxib_eq *eq, u64 events,
+			    struct hw_create_eq_in *in, size_t pages)
 {
 	struct hw_eqc *context = hw_create_eq_in_eq_context_entry(in);
 	size_t i;
@@ -194,10 +194,10 @@ static void fill_context(const struct cxib_eq *eq, u64 events,
 		in->pas[i] = cpu_to_be64(eq->dma + i * DEVICE_PAGE);
 }
 
-static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands,
-			    const struct cxib_eq_attr *attr)
+static int eq_create_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands,
+			       const struct cxib_eq_attr *attr)
 {
-	size_t pages = DIV_ROUND_UP(ring_size(eq), DEVICE_PAGE);
+	size_t pages = DIV_ROUND_UP(eq_ring_size(eq), DEVICE_PAGE);
 	struct hw_create_eq_out out;
 	struct hw_create_eq_in *in;
 	struct cxib_command command = {
@@ -209,14 +209,14 @@ static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *comma
 	if (!in)
 		return -ENOMEM;
 	hw_create_eq_in_set_uid(in, attr->uid);
-	fill_context(eq, attr->events, in, pages);
+	eq_fill_context(eq, attr->events, in, pages);
 	err = cxib_cmd_exec(commands, &command);
 	eq->eqn = hw_create_eq_out_get_eq_number(&out);
 	kvfree(in);
 	return err;
 }
 
-static int destroy_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands)
+static int eq_destroy_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {
 	struct hw_destroy_eq_in in = {};
 	struct hw_destroy_eq_out out;
@@ -226,16 +226,16 @@ static int destroy_in_device(struct cxib_eq *eq, struct cxib_command_queue *comm
 	return cxib_cmd_exec_inout(commands, in, out);
 }
 
-static void arm(struct cxib_eq *eq)
+static void eq_arm(struct cxib_eq *eq)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&eq->lock, flags);
-	ring_doorbell(eq, HW_UAR_OFFSET_EQ_DOORBELL_ARM);
+	eq_ring_doorbell(eq, HW_UAR_OFFSET_EQ_DOORBELL_ARM);
 	spin_unlock_irqrestore(&eq->lock, flags);
 }
 
-static void init_eq(struct cxib_eq *eq, struct cxib_bus *bus,
+static void eq_init(struct cxib_eq *eq, struct cxib_bus *bus,
 		    struct cxib_event_sink *sink, const struct cxib_eq_attr *attr)
 {
 	*eq = (struct cxib_eq){
@@ -249,7 +249,7 @@ static void init_eq(struct cxib_eq *eq, struct cxib_bus *bus,
 	};
 	strscpy(eq->name, attr->name, sizeof(eq->name));
 	spin_lock_init(&eq->lock);
-	INIT_WORK(&eq->work, poll_work_fn);
+	INIT_WORK(&eq->work, eq_poll_work_fn);
 }
 
 /**
@@ -271,24 +271,24 @@ int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 {
 	int err;
 
-	init_eq(eq, bus, sink, attr);
-	err = allocate_ring(eq);
+	eq_init(eq, bus, sink, attr);
+	err = eq_allocate_ring(eq);
 	if (err)
 		return err;
-	err = create_in_device(eq, commands, attr);
+	err = eq_create_in_device(eq, commands, attr);
 	if (cxib_command_is_refusal(err))
 		cxib_eq_free(eq);
 	if (err)
 		return err;
-	err = bus->ops->request_irq(bus, eq->vector, attr->cpu, handle_interrupt, eq->name, eq);
+	err = bus->ops->request_irq(bus, eq->vector, attr->cpu, eq_handle_interrupt, eq->name, eq);
 	if (err) {
 		dev_err(bus->dev, "interrupt vector %u: request for EQ %u failed: error %d\n",
 			eq->vector, eq->eqn, err);
-		if (!destroy_in_device(eq, commands))
+		if (!eq_destroy_in_device(eq, commands))
 			cxib_eq_free(eq);
 		return err;
 	}
-	arm(eq);
+	eq_arm(eq);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_eq_create);
@@ -304,7 +304,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_eq_create);
  */
 int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {
-	int err = destroy_in_device(eq, commands);
+	int err = eq_destroy_in_device(eq, commands);
 
 	eq->bus->ops->free_irq(eq->bus, eq->vector, eq);
 	cancel_work_sync(&eq->work);

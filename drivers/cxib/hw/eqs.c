@@ -34,14 +34,14 @@
 #define LOG_COMPLETION_EVENTS	10
 #define LOG_FAULT_EVENTS	12
 
-static void on_commands_done(void *context, u32 slots)
+static void eqs_on_commands_done(void *context, u32 slots)
 {
 	struct cxib_hw *hw = context;
 
 	cxib_command_queue_complete(&hw->commands, slots);
 }
 
-static void on_page_request(void *context, u16 function, s32 count)
+static void eqs_on_page_request(void *context, u16 function, s32 count)
 {
 	struct cxib_hw *hw = context;
 
@@ -52,14 +52,14 @@ static void on_page_request(void *context, u16 function, s32 count)
  * Each suspended transfer must be resumed, so without a client the transfer is resumed with an
  * error.
  */
-static void on_page_fault(void *context, const struct cxib_page_fault *fault)
+static void eqs_on_page_fault(void *context, const struct cxib_page_fault *fault)
 {
 	struct cxib_hw *hw = context;
 
 	cxib_cmd_page_fault_resume(&hw->commands, fault, true);
 }
 
-static void on_internal_error(void *context)
+static void eqs_on_internal_error(void *context)
 {
 	struct cxib_hw *hw = context;
 
@@ -68,10 +68,10 @@ static void on_internal_error(void *context)
 }
 
 static const struct cxib_event_ops handlers = {
-	.commands_done = on_commands_done,
-	.page_request = on_page_request,
-	.internal_error = on_internal_error,
-	.page_fault = on_page_fault,
+	.commands_done = eqs_on_commands_done,
+	.page_request = eqs_on_page_request,
+	.internal_error = eqs_on_internal_error,
+	.page_fault = eqs_on_page_fault,
 };
 
 /**
@@ -107,7 +107,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 }
 
 /* Vectors for the shared EQs, for a completion EQ per CPU, and for the page fault EQ. */
-static unsigned int wanted_vectors(const struct cxib_hw *hw)
+static unsigned int eqs_wanted_vectors(const struct cxib_hw *hw)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
 	unsigned int max = max_t(unsigned int, CXIB_SHARED_VECTORS + 1,
@@ -130,7 +130,7 @@ bool cxib_hw_has_odp(const struct cxib_hw *hw)
 	       !cxib_bounces_dma(hw->bus->dev);
 }
 
-static unsigned int completion_vectors(const struct cxib_hw *hw)
+static unsigned int eqs_completion_vectors(const struct cxib_hw *hw)
 {
 	return hw->vectors - CXIB_SHARED_VECTORS - cxib_hw_has_odp(hw);
 }
@@ -144,7 +144,7 @@ static unsigned int completion_vectors(const struct cxib_hw *hw)
 int cxib_hw_allocate_vectors(struct cxib_hw *hw)
 {
 	int count = hw->bus->ops->allocate_vectors(hw->bus, CXIB_SHARED_VECTORS + 1,
-						   wanted_vectors(hw));
+						   eqs_wanted_vectors(hw));
 
 	if (count < 0) {
 		dev_err(hw->bus->dev,
@@ -165,8 +165,8 @@ void cxib_hw_free_vectors(struct cxib_hw *hw)
 	hw->bus->ops->free_vectors(hw->bus);
 }
 
-static int create(struct cxib_hw *hw, struct cxib_eq *eq,
-		  struct cxib_eq_attr *attr, const char *purpose)
+static int eqs_create(struct cxib_hw *hw, struct cxib_eq *eq,
+		      struct cxib_eq_attr *attr, const char *purpose)
 {
 	char name[32];
 
@@ -176,7 +176,7 @@ static int create(struct cxib_hw *hw, struct cxib_eq *eq,
 	return cxib_eq_create(eq, hw->bus, &hw->commands, &hw->sink, attr);
 }
 
-static void destroy(struct cxib_hw *hw, struct cxib_eq *eq)
+static void eqs_destroy(struct cxib_hw *hw, struct cxib_eq *eq)
 {
 	if (cxib_eq_destroy(eq, &hw->commands))
 		cxib_hw_set_fatal(hw);
@@ -201,7 +201,7 @@ int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 	hw->sink.dev = hw->bus->dev;
 	hw->sink.handlers = &handlers;
 	hw->sink.context = hw;
-	err = create(hw, &hw->cmd_eq, &attr, "commands");
+	err = eqs_create(hw, &hw->cmd_eq, &attr, "commands");
 	if (!err)
 		cxib_command_queue_use_events(&hw->commands);
 	return err;
@@ -214,7 +214,7 @@ int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw)
 {
 	cxib_command_queue_use_polling(&hw->commands);
-	destroy(hw, &hw->cmd_eq);
+	eqs_destroy(hw, &hw->cmd_eq);
 }
 
 /**
@@ -233,7 +233,7 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw)
 		.workqueue = hw->workqueue,
 	};
 
-	return create(hw, &hw->async_eq, &attr, "events");
+	return eqs_create(hw, &hw->async_eq, &attr, "events");
 }
 
 /**
@@ -242,12 +242,12 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw)
  */
 void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
 {
-	destroy(hw, &hw->async_eq);
+	eqs_destroy(hw, &hw->async_eq);
 	cxib_pages_stop(&hw->pages);
 }
 
 /* Assigns one vector to each CPU, beginning with those of the device's NUMA node. */
-static int vector_cpu(const struct cxib_hw *hw, unsigned int index)
+static int eqs_vector_cpu(const struct cxib_hw *hw, unsigned int index)
 {
 	int cpu;
 
@@ -260,11 +260,11 @@ static int vector_cpu(const struct cxib_hw *hw, unsigned int index)
 	return cpu;
 }
 
-static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
+static int eqs_create_completion_eq(struct cxib_hw *hw, unsigned int index)
 {
 	struct cxib_eq_attr attr = {
 		.vector = CXIB_SHARED_VECTORS + index,
-		.cpu = vector_cpu(hw, index),
+		.cpu = eqs_vector_cpu(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
 		/* CQs of user contexts refer to the EQ. */
 		.uid = cxib_shared_uid(&hw->caps),
@@ -273,7 +273,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 	char purpose[16];
 
 	snprintf(purpose, sizeof(purpose), "comp%u", index);
-	return create(hw, &hw->comp_eqs[index], &attr, purpose);
+	return eqs_create(hw, &hw->comp_eqs[index], &attr, purpose);
 }
 
 /**
@@ -286,7 +286,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
  */
 int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 {
-	unsigned int count = completion_vectors(hw);
+	unsigned int count = eqs_completion_vectors(hw);
 	int err;
 
 	/* cxib_hw_free_eq_memory() frees the array together with the rings. */
@@ -295,7 +295,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 	if (!hw->comp_eqs)
 		return -ENOMEM;
 	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
-		err = create_completion_eq(hw, hw->completion_eq_count);
+		err = eqs_create_completion_eq(hw, hw->completion_eq_count);
 		if (cxib_command_is_refusal(err))
 			return 0;
 		if (err) {
@@ -313,7 +313,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw)
 {
 	while (hw->completion_eq_count)
-		destroy(hw, &hw->comp_eqs[--hw->completion_eq_count]);
+		eqs_destroy(hw, &hw->comp_eqs[--hw->completion_eq_count]);
 }
 
 /**
@@ -336,7 +336,7 @@ int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
 
 	if (hw->pf_eq.ring)
 		return -EBUSY;
-	return create(hw, &hw->pf_eq, &attr, "faults");
+	return eqs_create(hw, &hw->pf_eq, &attr, "faults");
 }
 
 /**
@@ -345,7 +345,7 @@ int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
  */
 void cxib_hw_destroy_pf_eq(struct cxib_hw *hw)
 {
-	destroy(hw, &hw->pf_eq);
+	eqs_destroy(hw, &hw->pf_eq);
 }
 
 /**
@@ -364,7 +364,7 @@ unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
 	freed += cxib_eq_free(&hw->pf_eq);
 	if (!hw->comp_eqs)
 		return freed;
-	for (i = 0; i < completion_vectors(hw); i++)
+	for (i = 0; i < eqs_completion_vectors(hw); i++)
 		freed += cxib_eq_free(&hw->comp_eqs[i]);
 	kfree(hw->comp_eqs);
 	hw->comp_eqs = NULL;

@@ -16,7 +16,7 @@
 
 #define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
 
-static u32 read_health_word(struct cxib_health *health, u32 offset)
+static u32 health_read_word(struct cxib_health *health, u32 offset)
 {
 	return cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + offset);
 }
@@ -31,10 +31,10 @@ void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffe
 	unsigned int i;
 
 	for (i = 0; i < HEALTH_WORDS; i++)
-		buffer->dw[i] = cpu_to_be32(read_health_word(health, i * sizeof(u32)));
+		buffer->dw[i] = cpu_to_be32(health_read_word(health, i * sizeof(u32)));
 }
 
-static void log_health_buffer(struct cxib_health *health, const struct hw_health_buffer *buffer)
+static void health_log_buffer(struct cxib_health *health, const struct hw_health_buffer *buffer)
 {
 	u32 syndrome = hw_health_buffer_get_synd(buffer);
 	const char *severity = "not given";
@@ -51,7 +51,7 @@ static void log_health_buffer(struct cxib_health *health, const struct hw_health
 		hw_health_buffer_get_rfr(buffer) ? ", rfr" : "");
 }
 
-static void enter_fatal(struct cxib_health *health)
+static void health_enter_fatal(struct cxib_health *health)
 {
 	cxib_command_queue_set_fatal(health->commands);
 	if (health->handlers->fatal)
@@ -72,7 +72,7 @@ void cxib_health_set_fatal(struct cxib_health *health, const char *reason)
 	if (atomic_xchg(&health->announced, 1))
 		return;
 	dev_err(health->bus->dev, "fatal error: %s\n", reason);
-	enter_fatal(health);
+	health_enter_fatal(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
 
@@ -85,7 +85,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
 void cxib_health_shut_down(struct cxib_health *health)
 {
 	if (!atomic_xchg(&health->announced, 1))
-		enter_fatal(health);
+		health_enter_fatal(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_shut_down);
 
@@ -101,7 +101,7 @@ bool cxib_health_is_fatal(const struct cxib_health *health)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_fatal);
 
-static void check_interface(struct cxib_health *health)
+static void health_check_interface(struct cxib_health *health)
 {
 	u32 mode = FIELD_GET(CXIB_NIC_INTERFACE_MASK,
 			     cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_NIC_INTERFACE));
@@ -117,17 +117,17 @@ static void check_interface(struct cxib_health *health)
  * advances. So each poll checks rfr, not only a poll with a new syndrome, and reads it after the
  * syndrome.
  */
-static void check_buffer(struct cxib_health *health)
+static void health_check_buffer(struct cxib_health *health)
 {
 	u32 syndrome = FIELD_GET(HW_HEALTH_BUFFER_MASK_SYND,
-				 read_health_word(health, HW_HEALTH_BUFFER_OFFSET_SYND));
+				 health_read_word(health, HW_HEALTH_BUFFER_OFFSET_SYND));
 	bool is_fatal = FIELD_GET(HW_HEALTH_BUFFER_MASK_RFR,
-				  read_health_word(health, HW_HEALTH_BUFFER_OFFSET_RFR));
+				  health_read_word(health, HW_HEALTH_BUFFER_OFFSET_RFR));
 	struct hw_health_buffer buffer;
 
 	if (syndrome && syndrome != health->syndrome) {
 		cxib_health_read(health, &buffer);
-		log_health_buffer(health, &buffer);
+		health_log_buffer(health, &buffer);
 	}
 	if (syndrome && is_fatal)
 		cxib_health_set_fatal(health, "fatal health syndrome");
@@ -135,7 +135,7 @@ static void check_buffer(struct cxib_health *health)
 	health->syndrome = syndrome;
 }
 
-static void check_commands(struct cxib_health *health)
+static void health_check_commands(struct cxib_health *health)
 {
 	unsigned int timed_out;
 
@@ -147,7 +147,7 @@ static void check_commands(struct cxib_health *health)
 	health->timed_out = timed_out;
 }
 
-static void check_counter(struct cxib_health *health, u32 word)
+static void health_check_counter(struct cxib_health *health, u32 word)
 {
 	u32 counter = FIELD_GET(HW_INITIAL_SEG_MASK_HEALTH_COUNTER, word);
 	u8 detected = FIELD_GET(HW_INITIAL_SEG_MASK_HEALTH_SYNDROME, word);
@@ -181,10 +181,10 @@ void cxib_health_check(struct cxib_health *health)
 		cxib_health_set_fatal(health, "PCI reads return all ones");
 		return;
 	}
-	check_interface(health);
-	check_buffer(health);
-	check_counter(health, word);
-	check_commands(health);
+	health_check_interface(health);
+	health_check_buffer(health);
+	health_check_counter(health, word);
+	health_check_commands(health);
 	if (!health->reported && !cxib_health_is_fatal(health) && health->handlers->changed)
 		health->handlers->changed(health);
 	health->reported = true;

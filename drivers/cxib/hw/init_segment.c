@@ -20,7 +20,7 @@
 #define ALL_ONES		cpu_to_be32(U32_MAX)
 
 __printf(2, 3)
-static void explain(struct cxib_explanation *explanation, const char *format, ...)
+static void init_segment_explain(struct cxib_explanation *explanation, const char *format, ...)
 {
 	va_list args;
 
@@ -29,38 +29,40 @@ static void explain(struct cxib_explanation *explanation, const char *format, ..
 	va_end(args);
 }
 
-static void read_identity_and_state(struct cxib_init_segment_reader *reader,
-				    struct hw_initial_seg *copy)
+static void init_segment_read_identity_and_state(struct cxib_init_segment_reader *reader,
+						 struct hw_initial_seg *copy)
 {
 	reader->read(reader, copy, IDENTITY_WORD, IDENTITY_WORDS);
 	reader->read(reader, copy, STATE_WORD, 1);
 }
 
 /* Firmware never sets both words to all-ones. */
-static bool is_absent(const struct hw_initial_seg *copy)
+static bool init_segment_is_absent(const struct hw_initial_seg *copy)
 {
 	return copy->dw[IDENTITY_WORD] == ALL_ONES && copy->dw[STATE_WORD] == ALL_ONES;
 }
 
-static int await_firmware(struct cxib_init_segment_reader *reader,
-			  struct hw_initial_seg *copy, struct cxib_explanation *explanation)
+static int init_segment_await_firmware(struct cxib_init_segment_reader *reader,
+				       struct hw_initial_seg *copy,
+				       struct cxib_explanation *explanation)
 {
 	unsigned int waited = 0;
 
 	for (;;) {
-		read_identity_and_state(reader, copy);
-		if (is_absent(copy)) {
-			explain(explanation,
-				"init segment reads as all-ones");
+		init_segment_read_identity_and_state(reader, copy);
+		if (init_segment_is_absent(copy)) {
+			init_segment_explain(explanation,
+					     "init segment reads as all-ones");
 			return -EIO;
 		}
 		if (!hw_initial_seg_get_initializing(copy))
 			return 0;
 		if (waited >= CXIB_FIRMWARE_READY_LIMIT_MS) {
-			explain(explanation,
-				"firmware still initializing after %u ms (limit %u ms, init segment word 0x%zx = 0x%08x)",
-				waited, CXIB_FIRMWARE_READY_LIMIT_MS, STATE_WORD * sizeof(u32),
-				be32_to_cpu(copy->dw[STATE_WORD]));
+			init_segment_explain(explanation,
+					     "firmware still initializing after %u ms (limit %u ms, init segment word 0x%zx = 0x%08x)",
+					     waited, CXIB_FIRMWARE_READY_LIMIT_MS,
+					     STATE_WORD * sizeof(u32),
+					     be32_to_cpu(copy->dw[STATE_WORD]));
 			return -ETIMEDOUT;
 		}
 		reader->wait(reader, CXIB_FIRMWARE_POLL_MS, waited);
@@ -68,7 +70,8 @@ static int await_firmware(struct cxib_init_segment_reader *reader,
 	}
 }
 
-static void decode(const struct hw_initial_seg *copy, struct cxib_init_segment *segment)
+static void init_segment_decode(const struct hw_initial_seg *copy,
+				struct cxib_init_segment *segment)
 {
 	segment->firmware_major = hw_initial_seg_get_fw_rev_major(copy);
 	segment->firmware_minor = hw_initial_seg_get_fw_rev_minor(copy);
@@ -76,16 +79,17 @@ static void decode(const struct hw_initial_seg *copy, struct cxib_init_segment *
 	segment->command_revision = hw_initial_seg_get_cmd_interface_rev(copy);
 }
 
-static int check_command_revision(const struct cxib_init_segment *segment,
-				  struct cxib_explanation *explanation)
+static int init_segment_check_command_revision(const struct cxib_init_segment *segment,
+					       struct cxib_explanation *explanation)
 {
 	if (segment->command_revision == CXIB_COMMAND_REVISION)
 		return 0;
 
-	explain(explanation,
-		"command interface revision %u not supported, expected %u (firmware %u.%u.%u)",
-		segment->command_revision, CXIB_COMMAND_REVISION, segment->firmware_major,
-		segment->firmware_minor, segment->firmware_subminor);
+	init_segment_explain(explanation,
+			     "command interface revision %u not supported, expected %u (firmware %u.%u.%u)",
+			     segment->command_revision, CXIB_COMMAND_REVISION,
+			     segment->firmware_major, segment->firmware_minor,
+			     segment->firmware_subminor);
 	return -EPROTONOSUPPORT;
 }
 
@@ -114,15 +118,16 @@ int cxib_init_segment_await(struct cxib_init_segment_reader *reader,
 
 	copy = kvzalloc(sizeof(*copy), GFP_KERNEL);
 	if (!copy) {
-		explain(explanation, "cannot allocate copy of init segment (%zu bytes)",
-			sizeof(*copy));
+		init_segment_explain(explanation,
+				     "cannot allocate copy of init segment (%zu bytes)",
+				     sizeof(*copy));
 		return -ENOMEM;
 	}
 
-	err = await_firmware(reader, copy, explanation);
+	err = init_segment_await_firmware(reader, copy, explanation);
 	if (!err) {
-		decode(copy, segment);
-		err = check_command_revision(segment, explanation);
+		init_segment_decode(copy, segment);
+		err = init_segment_check_command_revision(segment, explanation);
 	}
 	kvfree(copy);
 	return err;

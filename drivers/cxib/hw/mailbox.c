@@ -28,7 +28,7 @@ struct dma_pool *cxib_mailbox_pool_create(struct device *dev)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_pool_create);
 
-static void link_boxes(struct cxib_mailbox_chain *chain, u8 token)
+static void mailbox_link_boxes(struct cxib_mailbox_chain *chain, u8 token)
 {
 	unsigned int i;
 
@@ -78,7 +78,7 @@ int cxib_mailbox_chain_create(struct dma_pool *pool, size_t length, u8 token,
 		}
 		chain->count++;
 	}
-	link_boxes(chain, token);
+	mailbox_link_boxes(chain, token);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_create);

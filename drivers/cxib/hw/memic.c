@@ -59,8 +59,8 @@ int cxib_cmd_dealloc_memic(struct cxib_command_queue *queue, u64 address, u32 le
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_memic);
 
-static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod op_mod,
-		  u64 address, u8 operation, struct hw_modify_memic_out *out)
+static int memic_modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod op_mod,
+			u64 address, u8 operation, struct hw_modify_memic_out *out)
 {
 	struct hw_modify_memic_in in = {};
 
@@ -83,7 +83,7 @@ int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 op
 			    u64 *operation_address)
 {
 	struct hw_modify_memic_out out;
-	int err = modify(queue, HW_MODIFY_MEMIC_OP_MOD_ALLOC, address, operation, &out);
+	int err = memic_modify(queue, HW_MODIFY_MEMIC_OP_MOD_ALLOC, address, operation, &out);
 
 	*operation_address = hw_modify_memic_out_get_memic_operation_addr(&out);
 	return err;
@@ -100,6 +100,6 @@ int cxib_cmd_dealloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 
 {
 	struct hw_modify_memic_out out;
 
-	return modify(queue, HW_MODIFY_MEMIC_OP_MOD_DEALLOC, address, operation, &out);
+	return memic_modify(queue, HW_MODIFY_MEMIC_OP_MOD_DEALLOC, address, operation, &out);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_memic_op);

@@ -21,21 +21,21 @@
 /* An mkey is an index and the variant in the lowest bits. */
 #define OCTOWORD_SIZE		16
 
-static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
+static void mkey_set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
 {
 	hw_mkc_set_access_mode_1_0(context, mode & 3);
 	hw_mkc_set_access_mode_4_2(context, mode >> 2);
 }
 
 /* Access mode of an mkey with translations. */
-static enum hw_mkey_access_mode mode_of(const struct cxib_mkey_params *params)
+static enum hw_mkey_access_mode mkey_mode_of(const struct cxib_mkey_params *params)
 {
 	if (params->ksm)
 		return HW_MKEY_ACCESS_MODE_KSM;
 	return params->indirect ? HW_MKEY_ACCESS_MODE_KLMS : HW_MKEY_ACCESS_MODE_MTT;
 }
 
-static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_params *params)
+static void mkey_fill_access(struct hw_mkc *context, const struct cxib_mkey_params *params)
 {
 	hw_mkc_set_lr(context, 1);
 	hw_mkc_set_lw(context, params->local_write);
@@ -47,17 +47,17 @@ static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_para
 	hw_mkc_set_relaxed_ordering_read(context, params->relaxed_ordering_read);
 }
 
-static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
+static void mkey_fill_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
 			      unsigned int xlt_octowords)
 {
-	fill_mkey_access(context, params);
+	mkey_fill_access(context, params);
 	hw_mkc_set_qpn(context, ANY_QPN);
 	hw_mkc_set_mkey_7_0(context, params->variant);
 	hw_mkc_set_pd(context, params->pd);
 	if (params->xlt_octowords) {
 		hw_mkc_set_free(context, 1);
 		hw_mkc_set_umr_en(context, 1);
-		set_access_mode(context, mode_of(params));
+		mkey_set_access_mode(context, mkey_mode_of(params));
 		hw_mkc_set_start_addr(context, params->start_addr);
 		hw_mkc_set_len(context, params->length);
 		hw_mkc_set_log_page_size(context, params->log_page_size);
@@ -69,17 +69,17 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 		return;
 	}
 	if (params->memic) {
-		set_access_mode(context, HW_MKEY_ACCESS_MODE_MEMIC);
+		mkey_set_access_mode(context, HW_MKEY_ACCESS_MODE_MEMIC);
 		hw_mkc_set_start_addr(context, params->start_addr);
 		hw_mkc_set_len(context, params->length);
 		return;
 	}
 	if (!params->page_count) {
-		set_access_mode(context, HW_MKEY_ACCESS_MODE_PA);
+		mkey_set_access_mode(context, HW_MKEY_ACCESS_MODE_PA);
 		hw_mkc_set_length64(context, 1);
 		return;
 	}
-	set_access_mode(context, mode_of(params));
+	mkey_set_access_mode(context, mkey_mode_of(params));
 	hw_mkc_set_umr_en(context, params->umr_en);
 	hw_mkc_set_start_addr(context, params->start_addr);
 	hw_mkc_set_len(context, params->length);
@@ -114,7 +114,7 @@ int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mke
 	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
 	hw_create_mkey_in_set_translations_octword_actual_size(in, xlt_octowords);
 	hw_create_mkey_in_set_pg_access(in, params->odp);
-	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, xlt_octowords);
+	mkey_fill_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, xlt_octowords);
 	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
 	err = cxib_cmd_exec(queue, &command);
 	*key = hw_create_mkey_out_get_mkey_index(&out) << CXIB_MKEY_INDEX_SHIFT | params->variant;

@@ -14,8 +14,8 @@
 /* Word of the token in a WQE fault event; the public description does not have it. */
 #define TOKEN_WORD	3
 
-static void decode_wqe(const struct hw_wqe_associated_page_fault_event *event,
-		       struct cxib_page_fault *fault)
+static void page_fault_decode_wqe(const struct hw_wqe_associated_page_fault_event *event,
+				  struct cxib_page_fault *fault)
 {
 	fault->token = be32_to_cpu(event->dw[TOKEN_WORD]) & TOKEN_MASK;
 	fault->queue = hw_wqe_associated_page_fault_event_get_qpn(event);
@@ -30,8 +30,8 @@ static void decode_wqe(const struct hw_wqe_associated_page_fault_event *event,
 		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
 }
 
-static void decode_rdma(const struct hw_rdma_page_fault_event *event,
-			struct cxib_page_fault *fault)
+static void page_fault_decode_rdma(const struct hw_rdma_page_fault_event *event,
+				   struct cxib_page_fault *fault)
 {
 	fault->token = hw_rdma_page_fault_event_get_qp_number(event);
 	fault->queue = fault->token;
@@ -48,8 +48,8 @@ static void decode_rdma(const struct hw_rdma_page_fault_event *event,
 		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
 }
 
-static void decode_memory(const struct hw_memory_page_fault_event *event,
-			  struct cxib_page_fault *fault)
+static void page_fault_decode_memory(const struct hw_memory_page_fault_event *event,
+				     struct cxib_page_fault *fault)
 {
 	u64 upper = hw_memory_page_fault_event_get_fault_token_47_32(event);
 	u32 pages = hw_memory_page_fault_event_get_demand_fault_pages(event);
@@ -81,14 +81,15 @@ bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *
 	};
 	switch (fault->subtype) {
 	case HW_PAGE_FAULT_SUBTYPE_WQE:
-		decode_wqe(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
-			   fault);
+		page_fault_decode_wqe(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
+				      fault);
 		return true;
 	case HW_PAGE_FAULT_SUBTYPE_RDMA:
-		decode_rdma(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
+		page_fault_decode_rdma(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
 		return true;
 	case HW_PAGE_FAULT_SUBTYPE_MEMORY:
-		decode_memory(hw_eqe_get_event_data_memory_page_fault_event(entry), fault);
+		page_fault_decode_memory(hw_eqe_get_event_data_memory_page_fault_event(entry),
+					 fault);
 		return true;
 	default:
 		return false;
@@ -96,8 +97,8 @@ bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_decode);
 
-static void resume_transport(struct hw_page_fault_resume_in *in,
-			     const struct cxib_page_fault *fault, bool failed)
+static void page_fault_resume_transport(struct hw_page_fault_resume_in *in,
+					const struct cxib_page_fault *fault, bool failed)
 {
 	struct hw_trans_page_fault_info *info =
 		hw_page_fault_resume_in_page_fault_info_trans_page_fault_info(in);
@@ -108,8 +109,8 @@ static void resume_transport(struct hw_page_fault_resume_in *in,
 	hw_trans_page_fault_info_set_fault_token(info, fault->token);
 }
 
-static void resume_memory(struct hw_page_fault_resume_in *in, const struct cxib_page_fault *fault,
-			  bool failed)
+static void page_fault_resume_memory(struct hw_page_fault_resume_in *in,
+				     const struct cxib_page_fault *fault, bool failed)
 {
 	struct hw_mem_page_fault_info *info =
 		hw_page_fault_resume_in_page_fault_info_mem_page_fault_info(in);
@@ -144,9 +145,9 @@ int cxib_cmd_page_fault_resume(struct cxib_command_queue *queue,
 
 	hw_page_fault_resume_in_set_opcode(&in, HW_CMD_PAGE_FAULT_RESUME);
 	if (fault->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
-		resume_memory(&in, fault, failed);
+		page_fault_resume_memory(&in, fault, failed);
 	else
-		resume_transport(&in, fault, failed);
+		page_fault_resume_transport(&in, fault, failed);
 	return cxib_cmd_exec(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_page_fault_resume);

@@ -63,12 +63,12 @@ struct cxib_page {
 	struct list_head node;
 };
 
-static struct device *device_of(struct cxib_pages *pages)
+static struct device *pages_device_of(struct cxib_pages *pages)
 {
 	return pages->queue->dev;
 }
 
-static void request_work_fn(struct work_struct *work);
+static void pages_request_work_fn(struct work_struct *work);
 
 /**
  * cxib_pages_limit() - limit of the pages that firmware may hold
@@ -98,48 +98,50 @@ void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
 	xa_init(&pages->held);
 	INIT_LIST_HEAD(&pages->partial);
 	spin_lock_init(&pages->request_lock);
-	INIT_WORK(&pages->work, request_work_fn);
+	INIT_WORK(&pages->work, pages_request_work_fn);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_init);
 
-static size_t host_page_size(const struct cxib_pages *pages)
+static size_t pages_host_page_size(const struct cxib_pages *pages)
 {
 	return BIT(pages->log_host_page);
 }
 
-static unsigned int host_page_order(const struct cxib_pages *pages)
+static unsigned int pages_host_page_order(const struct cxib_pages *pages)
 {
 	return pages->log_host_page - PAGE_SHIFT;
 }
 
 /* @used of a page all of whose firmware pages are in use. */
-static u64 full_mask(const struct cxib_pages *pages)
+static u64 pages_full_mask(const struct cxib_pages *pages)
 {
 	/* 64 KiB is the largest host page in use, 256 KiB the largest that exists: 64 bits. */
 	return GENMASK_ULL(BIT(pages->log_host_page - LOG_DEVICE_PAGE) - 1, 0);
 }
 
-static void free_host_page(struct cxib_pages *pages, struct cxib_page *host)
+static void pages_free_host_page(struct cxib_pages *pages, struct cxib_page *host)
 {
-	dma_unmap_page(device_of(pages), host->dma, host_page_size(pages), DMA_BIDIRECTIONAL);
-	__free_pages(host->page, host_page_order(pages));
+	dma_unmap_page(pages_device_of(pages), host->dma, pages_host_page_size(pages),
+		       DMA_BIDIRECTIONAL);
+	__free_pages(host->page, pages_host_page_order(pages));
 	list_del(&host->node);
 	kfree(host);
 	pages->mapped--;
 }
 
-static struct cxib_page *map_host_page(struct cxib_pages *pages)
+static struct cxib_page *pages_map_host_page(struct cxib_pages *pages)
 {
-	struct device *dev = device_of(pages);
+	struct device *dev = pages_device_of(pages);
 	struct cxib_page *host = kzalloc(sizeof(*host), GFP_KERNEL);
 
 	if (!host)
 		return NULL;
 	host->page = alloc_pages_node(dev_to_node(dev), GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
-				      host_page_order(pages));
+				      pages_host_page_order(pages));
 	if (!host->page)
 		goto free_host;
-	host->dma = dma_map_page(dev, host->page, 0, host_page_size(pages), DMA_BIDIRECTIONAL);
+	host->dma =
+		dma_map_page(dev, host->page, 0, pages_host_page_size(pages), DMA_BIDIRECTIONAL);
 	if (dma_mapping_error(dev, host->dma))
 		goto free_page;
 	INIT_LIST_HEAD(&host->node);
@@ -147,7 +149,7 @@ static struct cxib_page *map_host_page(struct cxib_pages *pages)
 	return host;
 
 free_page:
-	__free_pages(host->page, host_page_order(pages));
+	__free_pages(host->page, pages_host_page_order(pages));
 free_host:
 	kfree(host);
 	return NULL;
@@ -157,21 +159,21 @@ free_host:
  * DMA address 0 is invalid for firmware. If the first page gets that address, it stays mapped until
  * another page is mapped, so that the second page gets another address.
  */
-static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
+static struct cxib_page *pages_map_nonzero_page(struct cxib_pages *pages)
 {
-	struct cxib_page *host = map_host_page(pages);
+	struct cxib_page *host = pages_map_host_page(pages);
 	struct cxib_page *at_zero;
 
 	if (!host || host->dma)
 		return host;
 	at_zero = host;
-	host = map_host_page(pages);
-	free_host_page(pages, at_zero);
+	host = pages_map_host_page(pages);
+	pages_free_host_page(pages, at_zero);
 	return host;
 }
 
 /* Returns a host page that is not full: a page in partial use, or else a new one. */
-static struct cxib_page *get_partial_page(struct cxib_pages *pages)
+static struct cxib_page *pages_get_partial_page(struct cxib_pages *pages)
 {
 	struct cxib_page *host;
 
@@ -180,26 +182,26 @@ static struct cxib_page *get_partial_page(struct cxib_pages *pages)
 	host = list_first_entry_or_null(&pages->partial, struct cxib_page, node);
 	if (host)
 		return host;
-	host = map_nonzero_page(pages);
+	host = pages_map_nonzero_page(pages);
 	if (host)
 		list_add(&host->node, &pages->partial);
 	return host;
 }
 
 /* Ends the use of the nth firmware page, and frees the host page after the last one. */
-static void release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
+static void pages_release(struct cxib_pages *pages, struct cxib_page *host, unsigned int n)
 {
 	host->used &= ~BIT_ULL(n);
 	host->rejected &= ~BIT_ULL(n);
 	if (!host->used)
-		free_host_page(pages, host);
+		pages_free_host_page(pages, host);
 	else if (list_empty(&host->node))
 		list_add(&host->node, &pages->partial);
 }
 
-static int add_page(struct cxib_pages *pages, __be64 *address)
+static int pages_add_page(struct cxib_pages *pages, __be64 *address)
 {
-	struct cxib_page *host = get_partial_page(pages);
+	struct cxib_page *host = pages_get_partial_page(pages);
 	dma_addr_t dma;
 	unsigned int n;
 	int err;
@@ -212,18 +214,18 @@ static int add_page(struct cxib_pages *pages, __be64 *address)
 	dma = host->dma + n * DEVICE_PAGE;
 	err = xa_insert(&pages->held, dma >> LOG_DEVICE_PAGE, host, GFP_KERNEL);
 	if (err) {
-		release(pages, host, n);
+		pages_release(pages, host, n);
 		return err;
 	}
 	host->used |= BIT_ULL(n);
-	if (host->used == full_mask(pages))
+	if (host->used == pages_full_mask(pages))
 		list_del_init(&host->node);
 	*address = cpu_to_be64(dma);
 	pages->count++;
 	return 0;
 }
 
-static unsigned int index_of(const struct cxib_page *host, u64 address)
+static unsigned int pages_index_of(const struct cxib_page *host, u64 address)
 {
 	return (address - host->dma) >> LOG_DEVICE_PAGE;
 }
@@ -232,7 +234,7 @@ static unsigned int index_of(const struct cxib_page *host, u64 address)
  * Returns the host page that contains the firmware page at @address; NULL if firmware holds none
  * there.
  */
-static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
+static struct cxib_page *pages_find_page(struct cxib_pages *pages, u64 address)
 {
 	struct cxib_page *host = NULL;
 
@@ -240,50 +242,50 @@ static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 
 	if (!(address & (DEVICE_PAGE - 1)))
 		host = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
-	return host && !(host->rejected & BIT_ULL(index_of(host, address))) ? host : NULL;
+	return host && !(host->rejected & BIT_ULL(pages_index_of(host, address))) ? host : NULL;
 }
 
 /* Returns false if firmware holds no page at @address. */
-static bool remove_page(struct cxib_pages *pages, u64 address)
+static bool pages_remove_page(struct cxib_pages *pages, u64 address)
 {
-	struct cxib_page *host = find_page(pages, address);
+	struct cxib_page *host = pages_find_page(pages, address);
 
 	if (!host)
 		return false;
 	xa_erase(&pages->held, address >> LOG_DEVICE_PAGE);
-	release(pages, host, index_of(host, address));
+	pages_release(pages, host, pages_index_of(host, address));
 	pages->count--;
 	return true;
 }
 
-static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+static void pages_remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		remove_page(pages, be64_to_cpu(addresses[i]));
+		pages_remove_page(pages, be64_to_cpu(addresses[i]));
 }
 
 /*
  * Firmware has rejected these pages, so it does not return them. But it knows their addresses and
  * might use them, so the driver frees them only after it has cleared bus mastering.
  */
-static void reject_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+static void pages_reject_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++) {
 		u64 address = be64_to_cpu(addresses[i]);
-		struct cxib_page *host = find_page(pages, address);
+		struct cxib_page *host = pages_find_page(pages, address);
 
-		host->rejected |= BIT_ULL(index_of(host, address));
+		host->rejected |= BIT_ULL(pages_index_of(host, address));
 		pages->count--;
 		pages->rejected++;
 	}
 }
 
 /* Reports ALLOCATION_FAIL, so that firmware does not wait for the pages that it has requested. */
-static void fail_request(struct cxib_pages *pages)
+static void pages_fail_request(struct cxib_pages *pages)
 {
 	struct hw_manage_pages_in in = {};
 	struct hw_manage_pages_out out;
@@ -298,7 +300,7 @@ static void fail_request(struct cxib_pages *pages)
  * After a timeout or a malformed output, firmware may hold the pages. They remain accounted for,
  * and are freed after bus mastering is cleared. A bad status means that firmware has rejected them.
  */
-static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count,
+static int pages_send(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count,
 		      bool *rejected)
 {
 	struct hw_manage_pages_out out;
@@ -316,17 +318,17 @@ static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u
 	return err;
 }
 
-static u32 add_list(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count)
+static u32 pages_add_list(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count)
 {
 	u32 added = 0;
 
-	while (added < count && !add_page(pages, &in->pas[added]))
+	while (added < count && !pages_add_page(pages, &in->pas[added]))
 		added++;
 	pages->peak = max(pages->peak, pages->count);
 	return added;
 }
 
-static int give_some(struct cxib_pages *pages, u32 count)
+static int pages_give_some(struct cxib_pages *pages, u32 count)
 {
 	struct hw_manage_pages_in *in = kvzalloc(struct_size(in, pas, count), GFP_KERNEL);
 	bool rejected = false;
@@ -335,27 +337,27 @@ static int give_some(struct cxib_pages *pages, u32 count)
 
 	if (!in)
 		return -ENOMEM;
-	added = add_list(pages, in, count);
+	added = pages_add_list(pages, in, count);
 	if (added < count)
-		remove_list(pages, in->pas, added);
+		pages_remove_list(pages, in->pas, added);
 	else
-		err = send_pages(pages, in, count, &rejected);
+		err = pages_send(pages, in, count, &rejected);
 	if (!err)
 		pages->given += count;
 	else if (rejected)
-		reject_list(pages, in->pas, count);
+		pages_reject_list(pages, in->pas, count);
 	kvfree(in);
 	return err;
 }
 
-static int give(struct cxib_pages *pages, u32 count)
+static int pages_give(struct cxib_pages *pages, u32 count)
 {
 	int err = 0;
 
 	lockdep_assert_held(&pages->lock);
 
 	if (count > pages->limit - pages->count - pages->rejected) {
-		dev_err_ratelimited(device_of(pages),
+		dev_err_ratelimited(pages_device_of(pages),
 				    "firmware pages: request of %u with %u held and %u rejected exceeds limit %u\n",
 				    count, pages->count, pages->rejected, pages->limit);
 		return -ENOSPC;
@@ -363,13 +365,13 @@ static int give(struct cxib_pages *pages, u32 count)
 	while (!err && count) {
 		u32 here = min(count, CXIB_PAGES_BATCH);
 
-		err = give_some(pages, here);
+		err = pages_give_some(pages, here);
 		count -= here;
 	}
 	return err;
 }
 
-static int query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand, s32 *count)
+static int pages_query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand, s32 *count)
 {
 	struct hw_query_pages_in in = {};
 	struct hw_query_pages_out out;
@@ -398,29 +400,29 @@ int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand)
 	s32 count;
 	int err;
 
-	err = query_demand(pages, demand, &count);
+	err = pages_query_demand(pages, demand, &count);
 	if (err || count <= 0)
 		return err;
 	mutex_lock(&pages->lock);
-	err = give(pages, count);
+	err = pages_give(pages, count);
 	mutex_unlock(&pages->lock);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_supply);
 
-static int check_reclaimed(struct cxib_pages *pages, const struct hw_manage_pages_out *out,
-			   u32 asked)
+static int pages_check_reclaimed(struct cxib_pages *pages, const struct hw_manage_pages_out *out,
+				 u32 asked)
 {
 	u32 count = hw_manage_pages_out_get_output_num_entries(out);
 
 	if (count <= asked)
 		return 0;
-	dev_err_ratelimited(device_of(pages),
+	dev_err_ratelimited(pages_device_of(pages),
 			    "firmware pages: %u returned, requested at most %u\n", count, asked);
 	return -EBADMSG;
 }
 
-static int receive_pages(struct cxib_pages *pages, const struct hw_manage_pages_out *out)
+static int pages_receive(struct cxib_pages *pages, const struct hw_manage_pages_out *out)
 {
 	u32 count = hw_manage_pages_out_get_output_num_entries(out);
 	int err = 0;
@@ -429,11 +431,11 @@ static int receive_pages(struct cxib_pages *pages, const struct hw_manage_pages_
 	for (i = 0; i < count; i++) {
 		u64 address = be64_to_cpu(out->pas[i]);
 
-		if (remove_page(pages, address)) {
+		if (pages_remove_page(pages, address)) {
 			pages->taken++;
 			continue;
 		}
-		dev_err_ratelimited(device_of(pages),
+		dev_err_ratelimited(pages_device_of(pages),
 				    "firmware page 0x%llx: returned but not held\n",
 				    address);
 		err = -EBADMSG;
@@ -442,7 +444,7 @@ static int receive_pages(struct cxib_pages *pages, const struct hw_manage_pages_
 }
 
 /* Reclaims at most @asked pages with one command; @got: number of pages returned. */
-static int reclaim_some(struct cxib_pages *pages, u32 asked, u32 *got)
+static int pages_reclaim_some(struct cxib_pages *pages, u32 asked, u32 *got)
 {
 	struct hw_manage_pages_out *out;
 	struct hw_manage_pages_in in = {};
@@ -458,16 +460,16 @@ static int reclaim_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	hw_manage_pages_in_set_input_num_entries(&in, asked);
 	err = cxib_cmd_exec(pages->queue, &command);
 	if (!err)
-		err = check_reclaimed(pages, out, asked);
+		err = pages_check_reclaimed(pages, out, asked);
 	if (!err)
-		err = receive_pages(pages, out);
+		err = pages_receive(pages, out);
 	*got = before - pages->count;
 	kvfree(out);
 	return err;
 }
 
 /* Reclaims up to @count pages; stops when firmware returns none. */
-static int reclaim(struct cxib_pages *pages, u32 count)
+static int pages_reclaim(struct cxib_pages *pages, u32 count)
 {
 	u32 got;
 	int err;
@@ -475,7 +477,8 @@ static int reclaim(struct cxib_pages *pages, u32 count)
 	lockdep_assert_held(&pages->lock);
 
 	while (count && pages->count) {
-		err = reclaim_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_BATCH), &got);
+		err = pages_reclaim_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_BATCH),
+					 &got);
 		if (err)
 			return err;
 		if (!got)
@@ -485,7 +488,7 @@ static int reclaim(struct cxib_pages *pages, u32 count)
 	return 0;
 }
 
-static int reclaim_all(struct cxib_pages *pages)
+static int pages_reclaim_all(struct cxib_pages *pages)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(RECLAIM_LIMIT_MS);
 	u32 before;
@@ -495,7 +498,7 @@ static int reclaim_all(struct cxib_pages *pages)
 
 	for (;;) {
 		before = pages->count;
-		err = reclaim(pages, before);
+		err = pages_reclaim(pages, before);
 		if (err || !pages->count)
 			return err;
 		if (pages->count < before)
@@ -510,7 +513,7 @@ static int reclaim_all(struct cxib_pages *pages)
  * The sum of several requests may exceed REQUEST_MAX; the next run of the work item handles the
  * rest.
  */
-static s32 next_request(struct cxib_pages *pages)
+static s32 pages_next_request(struct cxib_pages *pages)
 {
 	unsigned long flags;
 	s64 count;
@@ -525,30 +528,30 @@ static s32 next_request(struct cxib_pages *pages)
 }
 
 /* If firmware has requested too many pages, it must not wait for them. */
-static void fail_excess(struct cxib_pages *pages)
+static void pages_fail_excess(struct cxib_pages *pages)
 {
 	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_fatal(pages->queue))
-		fail_request(pages);
+		pages_fail_request(pages);
 }
 
-static void request_work_fn(struct work_struct *work)
+static void pages_request_work_fn(struct work_struct *work)
 {
 	struct cxib_pages *pages = container_of(work, struct cxib_pages, work);
-	s32 count = next_request(pages);
+	s32 count = pages_next_request(pages);
 	int err = 0;
 
 	mutex_lock(&pages->lock);
-	fail_excess(pages);
+	pages_fail_excess(pages);
 	if (count > 0) {
-		err = give(pages, count);
+		err = pages_give(pages, count);
 		if (err && !cxib_command_queue_is_fatal(pages->queue))
-			fail_request(pages);
+			pages_fail_request(pages);
 	} else if (count < 0) {
-		err = reclaim(pages, -count);
+		err = pages_reclaim(pages, -count);
 	}
 	mutex_unlock(&pages->lock);
 	if (err)
-		dev_err_ratelimited(device_of(pages),
+		dev_err_ratelimited(pages_device_of(pages),
 				    "firmware pages: cannot %s %d pages %s by firmware: error %d\n",
 				    count > 0 ? "give" : "reclaim", abs(count),
 				    count > 0 ? "requested" : "offered", err);
@@ -569,7 +572,7 @@ void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
 	unsigned long flags;
 
 	if (function || count > REQUEST_MAX || count < -REQUEST_MAX)
-		dev_err_ratelimited(device_of(pages),
+		dev_err_ratelimited(pages_device_of(pages),
 				    "page request: %d pages for function %u ignored (range [-%u, %u], function 0)\n",
 				    count, function, REQUEST_MAX, REQUEST_MAX);
 	if (function || count < -REQUEST_MAX)
@@ -610,10 +613,10 @@ int cxib_pages_reclaim(struct cxib_pages *pages)
 	int err;
 
 	mutex_lock(&pages->lock);
-	err = reclaim_all(pages);
+	err = pages_reclaim_all(pages);
 	mutex_unlock(&pages->lock);
 	if (err)
-		dev_err(device_of(pages),
+		dev_err(pages_device_of(pages),
 			"firmware pages: %u not returned: error %d\n",
 			pages->count, err);
 	return err;
@@ -634,7 +637,7 @@ u32 cxib_pages_free(struct cxib_pages *pages)
 	u32 count = pages->count;
 
 	xa_for_each(&pages->held, number, host)
-		release(pages, host, index_of(host, (u64)number << LOG_DEVICE_PAGE));
+		pages_release(pages, host, pages_index_of(host, (u64)number << LOG_DEVICE_PAGE));
 	xa_destroy(&pages->held);
 	pages->count = 0;
 	pages->rejected = 0;

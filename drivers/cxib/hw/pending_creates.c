@@ -21,7 +21,7 @@
 /* The output of CREATE_PSV, the longest one with object numbers. */
 #define OUTPUT_WORDS	8
 
-static struct cxib_command_slot *take_late(struct cxib_command_queue *queue)
+static struct cxib_command_slot *pending_take_late(struct cxib_command_queue *queue)
 {
 	struct cxib_command_slot *found = NULL;
 	unsigned long flags;
@@ -38,7 +38,7 @@ static struct cxib_command_slot *take_late(struct cxib_command_queue *queue)
 }
 
 /* Closes one pending create. The last one frees the memory that was kept. */
-static void close_one(struct cxib_command_queue *queue)
+static void pending_close_one(struct cxib_command_queue *queue)
 {
 	unsigned long flags;
 	bool was_last;
@@ -51,8 +51,9 @@ static void close_one(struct cxib_command_queue *queue)
 	wake_up_all(&queue->create_wait);
 }
 
-static int destroy_one(struct cxib_command_queue *queue, const struct cxib_create_kind *kind,
-		       const struct hw_general_obj_in_cmd_hdr *created_by, u32 number)
+static int pending_destroy_one(struct cxib_command_queue *queue,
+			       const struct cxib_create_kind *kind,
+			       const struct hw_general_obj_in_cmd_hdr *created_by, u32 number)
 {
 	struct hw_general_obj_in_cmd_hdr in = {};
 	struct hw_general_obj_out_cmd_hdr out;
@@ -75,7 +76,7 @@ static int destroy_one(struct cxib_command_queue *queue, const struct cxib_creat
 }
 
 /* Only CREATE_PSV creates more than one object. */
-static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *created_by)
+static unsigned int pending_count_objects(const struct hw_general_obj_in_cmd_hdr *created_by)
 {
 	const struct hw_create_psv_in *psv = (const struct hw_create_psv_in *)created_by;
 
@@ -86,7 +87,7 @@ static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *create
 }
 
 /* Frees the slot. The create stays pending if its object cannot be destroyed. */
-static void resolve_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static void pending_resolve_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	const struct cxib_create_kind *kind = slot->create_kind;
 	const struct hw_general_obj_in_cmd_hdr created_by = slot->head;
@@ -103,11 +104,11 @@ static void resolve_one(struct cxib_command_queue *queue, struct cxib_command_sl
 	cxib_command_release_slot(queue, slot);
 	if (err == -EBADMSG)
 		return;
-	for (i = 0; !err && i < count_objects(&created_by); i++) {
-		if (destroy_one(queue, kind, &created_by, be32_to_cpu(out[kind->word + i])))
+	for (i = 0; !err && i < pending_count_objects(&created_by); i++) {
+		if (pending_destroy_one(queue, kind, &created_by, be32_to_cpu(out[kind->word + i])))
 			return;
 	}
-	close_one(queue);
+	pending_close_one(queue);
 }
 
 /**
@@ -119,8 +120,8 @@ void cxib_pending_creates_work_fn(struct work_struct *work)
 	struct cxib_command_queue *queue = container_of(work, struct cxib_command_queue, late_work);
 	struct cxib_command_slot *slot;
 
-	while ((slot = take_late(queue)))
-		resolve_one(queue, slot);
+	while ((slot = pending_take_late(queue)))
+		pending_resolve_one(queue, slot);
 }
 
 /**

@@ -15,7 +15,7 @@
 /* Index that stands for the whole table. */
 #define ALL_ENTRIES	0xffff
 
-static void decode_vport(const struct hw_hca_vport_context *context,
+static void vport_decode(const struct hw_hca_vport_context *context,
 			 struct cxib_vport *attributes)
 {
 	*attributes = (struct cxib_vport){
@@ -59,7 +59,7 @@ int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vpor
 	hw_query_hca_vport_context_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_CONTEXT);
 	hw_query_hca_vport_context_in_set_port_num(&in, vport);
 	err = cxib_cmd_exec_inout(queue, in, *out);
-	decode_vport(hw_query_hca_vport_context_out_get_hca_vport_context(out), attributes);
+	vport_decode(hw_query_hca_vport_context_out_get_hca_vport_context(out), attributes);
 	kfree(out);
 	return err;
 }
@@ -99,19 +99,19 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
  * If firmware refuses the index of a table, the driver reads each entry by itself, as public
  * drivers do.
  */
-static bool is_table(unsigned int index)
+static bool vport_is_table(unsigned int index)
 {
 	return index == ALL_ENTRIES;
 }
 
-static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
-		      unsigned int count, struct hw_gid *gids)
+static int vport_query_gids(struct cxib_command_queue *queue, unsigned int vport,
+			    unsigned int index, unsigned int count, struct hw_gid *gids)
 {
 	struct hw_query_hca_vport_gid_in in = {};
 	struct hw_query_hca_vport_gid_out *out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
-		.optional = is_table(index),
+		.optional = vport_is_table(index),
 	};
 	int err;
 
@@ -122,7 +122,7 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
 	hw_query_hca_vport_gid_in_set_gid_index(&in, index);
 	err = cxib_cmd_exec(queue, &command);
-	if (!err && is_table(index) &&
+	if (!err && vport_is_table(index) &&
 	    hw_query_hca_vport_gid_out_get_gids_num(out) != count)
 		err = -EREMOTEIO;
 	memcpy(gids, out->gid, count * sizeof(*gids));
@@ -146,20 +146,20 @@ static int query_gids(struct cxib_command_queue *queue, unsigned int vport, unsi
 int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
 			     unsigned int count, struct hw_gid *gids)
 {
-	int err = query_gids(queue, vport, ALL_ENTRIES, count, gids);
+	int err = vport_query_gids(queue, vport, ALL_ENTRIES, count, gids);
 	unsigned int i;
 
 	if (!cxib_command_is_refusal(err))
 		return err;
 	err = 0;
 	for (i = 0; i < count && !err; i++)
-		err = query_gids(queue, vport, i, 1, &gids[i]);
+		err = vport_query_gids(queue, vport, i, 1, &gids[i]);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
 
-static int query_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int index,
-		      u16 *pkey)
+static int vport_query_pkey(struct cxib_command_queue *queue, unsigned int vport,
+			    unsigned int index, u16 *pkey)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
 	struct hw_query_hca_vport_pkey_out *out;
@@ -199,20 +199,20 @@ int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vpo
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++)
-		err = query_pkey(queue, vport, i, &pkeys[i]);
+		err = vport_query_pkey(queue, vport, i, &pkeys[i]);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
 
-enum access {
+enum vport_access {
 	ACCESS_READ,
 	ACCESS_READ_OPTIONAL,
 	ACCESS_WRITE,
 };
 
 /* Reads or writes the register with the layout of @data; @no_log: a refusal is not logged. */
-static int access_register(struct cxib_command_queue *queue, u32 number, enum access access,
-			   bool no_log, void *data, size_t length)
+static int vport_access_register(struct cxib_command_queue *queue, u32 number,
+				 enum vport_access access, bool no_log, void *data, size_t length)
 {
 	struct hw_access_register_out *out;
 	struct hw_access_register_in *in;
@@ -259,8 +259,8 @@ int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, boo
 
 	hw_ptys_reg_set_local_port(&data, port);
 	hw_ptys_reg_set_proto_mask(&data, HW_PTYS_PROTO_MASK_IB);
-	err = access_register(queue, HW_REGISTER_PTYS, ACCESS_READ_OPTIONAL, no_log, &data,
-			      sizeof(data));
+	err = vport_access_register(queue, HW_REGISTER_PTYS, ACCESS_READ_OPTIONAL, no_log, &data,
+				    sizeof(data));
 	link->width = hw_ptys_reg_get_ib_link_width_oper(&data);
 	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
 	return err;
@@ -283,8 +283,8 @@ int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, boo
 	int err;
 
 	hw_pmtu_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PMTU, ACCESS_READ_OPTIONAL, no_log, &data,
-			      sizeof(data));
+	err = vport_access_register(queue, HW_REGISTER_PMTU, ACCESS_READ_OPTIONAL, no_log, &data,
+				    sizeof(data));
 	mtu->maximum = hw_pmtu_reg_get_max_mtu(&data);
 	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
 	return err;
@@ -305,8 +305,8 @@ int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32
 	int err;
 
 	hw_pvlc_reg_set_local_port(&data, port);
-	err = access_register(queue, HW_REGISTER_PVLC, ACCESS_READ_OPTIONAL, false, &data,
-			      sizeof(data));
+	err = vport_access_register(queue, HW_REGISTER_PVLC, ACCESS_READ_OPTIONAL, false, &data,
+				    sizeof(data));
 	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
 	return err;
 }
@@ -326,7 +326,8 @@ int cxib_cmd_query_ppcnt_ib(struct cxib_command_queue *queue, unsigned int port,
 
 	hw_ppcnt_reg_set_local_port(&data, port);
 	hw_ppcnt_reg_set_grp(&data, HW_PPCNT_GROUP_INFINIBAND_PORT);
-	err = access_register(queue, HW_REGISTER_PPCNT, ACCESS_READ, false, &data, sizeof(data));
+	err = vport_access_register(queue, HW_REGISTER_PPCNT, ACCESS_READ, false, &data,
+				    sizeof(data));
 	*counters = *hw_ppcnt_reg_get_counter_set_ib_port_cntrs_grp_data_layout(&data);
 	return err;
 }
@@ -360,8 +361,8 @@ int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
-	int err = access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_READ_OPTIONAL, false, &data,
-				  sizeof(data));
+	int err = vport_access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_READ_OPTIONAL, false,
+					&data, sizeof(data));
 
 	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
 	return err;
@@ -379,8 +380,8 @@ int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 	struct hw_set_node_in data = {};
 
 	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
-	return access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_WRITE, false, &data,
-			       sizeof(data));
+	return vport_access_register(queue, HW_REGISTER_NODE_DESC, ACCESS_WRITE, false, &data,
+				     sizeof(data));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
 

@@ -12,7 +12,7 @@
 #include "hw/contexts.h"
 #include "hw/srq.h"
 
-static void fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params)
+static void hwsrq_fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params)
 {
 	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
 	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
@@ -44,7 +44,7 @@ int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
 	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
 	hw_create_rmp_in_set_uid(in, params->uid);
 	hw_rmpc_set_state(hw_create_rmp_in_ctx(in), HW_RMP_STATE_RDY);
-	fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
+	hwsrq_fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
 	/* The PAS list follows the context. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_cmd_exec(queue, &command);
@@ -123,8 +123,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_rmp);
 #define RECORD_LOW_BITS	2
 #define LOG_DS_SIZE	4
 
-static void fill_xrc_context(struct hw_xrc_srqc *context,
-			     const struct cxib_srq_params *params)
+static void hwsrq_fill_xrc_context(struct hw_xrc_srqc *context,
+				   const struct cxib_srq_params *params)
 {
 	hw_xrc_srqc_set_log_xrc_srq_size(context, params->log_size);
 	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_DS_SIZE);
@@ -158,7 +158,7 @@ int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
 		return -ENOMEM;
 	hw_create_xrc_srq_in_set_opcode(in, HW_CMD_CREATE_XRC_SRQ);
 	hw_create_xrc_srq_in_set_uid(in, params->uid);
-	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
+	hwsrq_fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
 	cxib_buffer_list(params->buffer, in->pas);
 	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_xrc_srq_out_get_xrc_srqn(&out);
@@ -229,8 +229,8 @@ int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_xrc_srq);
 
-static void fill_xrqc(struct hw_xrqc *context,
-		      const struct cxib_srq_params *params)
+static void hwsrq_fill_xrqc(struct hw_xrqc *context,
+			    const struct cxib_srq_params *params)
 {
 	struct hw_tag_matching_topology_context *tags =
 		hw_xrqc_tag_matching_topology_context(context);
@@ -241,7 +241,7 @@ static void fill_xrqc(struct hw_xrqc *context,
 	hw_tag_matching_topology_context_set_log_matching_list_sz(tags, params->log_tm_list_size);
 	hw_xrqc_set_user_index(context, params->user_index);
 	hw_xrqc_set_cqn(context, params->cqn);
-	fill_queue(hw_xrqc_wq(context), params);
+	hwsrq_fill_queue(hw_xrqc_wq(context), params);
 }
 
 /**
@@ -264,7 +264,7 @@ int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 		return -ENOMEM;
 	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
 	hw_create_xrq_in_set_uid(in, params->uid);
-	fill_xrqc(hw_create_xrq_in_xrq_context(in), params);
+	hwsrq_fill_xrqc(hw_create_xrq_in_xrq_context(in), params);
 	/* The PAS list follows the context. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_cmd_exec(queue, &command);

@@ -67,7 +67,7 @@ static int context_check_queue(struct ib_device *ib, int nr_cqe, int comp_vector
 }
 
 /* A CQ whose done() handlers may sleep is a workqueue CQ for the RDMA core. */
-static enum ib_poll_context context_core_context(const struct cxib_cq_options *options)
+static enum ib_poll_context context_core(const struct cxib_cq_options *options)
 {
 	switch (options->context) {
 	case CXIB_CQ_DIRECT:
@@ -107,7 +107,7 @@ static struct ib_cq *context_alloc_cq(struct ib_device *ib, void *private, int n
 		return ERR_PTR(err);
 	if (comp_vector == CXIB_ANY_VECTOR)
 		comp_vector = cxib_poll_device_choose_vector(to_ibdev(ib)->poll_device);
-	cq = __ib_alloc_cq(ib, private, nr_cqe, comp_vector, context_core_context(options),
+	cq = __ib_alloc_cq(ib, private, nr_cqe, comp_vector, context_core(options),
 			   caller);
 	if (IS_ERR(cq) || options->context == CXIB_CQ_DIRECT)
 		return cq;
@@ -131,7 +131,7 @@ static int context_check_class(struct ib_cq *ib, const struct cxib_cq_options *o
 	if (options->context == CXIB_CQ_DEVICE_SETTINGS)
 		return 0;
 	if (options->context != CXIB_CQ_DIRECT &&
-	    context_may_sleep(context_core_context(options)) == context_may_sleep(ib->poll_ctx))
+	    context_may_sleep(context_core(options)) == context_may_sleep(ib->poll_ctx))
 		return 0;
 	ibdev_dbg(ib->device, "CQ context: context %u flags 0x%x for a CQ whose done() %s\n",
 		  options->context, options->flags,

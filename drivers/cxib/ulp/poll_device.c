@@ -12,7 +12,7 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static struct cxib_poll_vector *vector_of(const struct cxib_cq *cq)
+static struct cxib_poll_vector *poll_vector_of(const struct cxib_cq *cq)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
@@ -20,7 +20,8 @@ static struct cxib_poll_vector *vector_of(const struct cxib_cq *cq)
 }
 
 /* Stopped with the device. */
-static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll_vector *vector)
+static int poll_need_vector_thread(struct cxib_poll_device *polling,
+				   struct cxib_poll_vector *vector)
 {
 	if (vector->thread.task)
 		return 0;
@@ -29,14 +30,14 @@ static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll
 }
 
 /* The slice of a CQ's own thread is the turn of the CQ. */
-static void set_slice(struct cxib_poll_cq *poll)
+static void poll_set_slice(struct cxib_poll_cq *poll)
 {
 	u64 quantum_ns = poll->thread.runner.list.quantum_ns;
 
 	cxib_poll_thread_set_slice(&poll->thread, quantum_ns * poll->weight);
 }
 
-static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+static int poll_need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
 	int err;
 
@@ -48,37 +49,37 @@ static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq
 	if (err)
 		return err;
 	polling->num_threads++;
-	set_slice(poll);
+	poll_set_slice(poll);
 	return 0;
 }
 
-static int need_workqueue(struct cxib_poll_device *polling, bool is_unbound)
+static int poll_need_workqueue(struct cxib_poll_device *polling, bool is_unbound)
 {
 	return cxib_poll_workqueue(polling, is_unbound) ? 0 : -ENOMEM;
 }
 
 /* Creates the thread or workqueue behind a target, so that the interrupt need not. */
-static int prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-		   enum cxib_poll_target target)
+static int poll_prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+			enum cxib_poll_target target)
 {
 	lockdep_assert_held(&polling->policy->lock);
 
 	switch (target) {
 	case CXIB_POLL_THREAD:
-		return need_vector_thread(polling, poll->vector);
+		return poll_need_vector_thread(polling, poll->vector);
 	case CXIB_POLL_OWN_THREAD:
-		return need_own_thread(polling, poll);
+		return poll_need_own_thread(polling, poll);
 	case CXIB_POLL_WORKQUEUE:
-		return need_workqueue(polling, false);
+		return poll_need_workqueue(polling, false);
 	case CXIB_POLL_UNBOUND:
-		return need_workqueue(polling, true);
+		return poll_need_workqueue(polling, true);
 	default:
 		return 0;
 	}
 }
 
-static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling,
-					 struct cxib_poll_cq *poll, bool is_unbound)
+static struct cxib_poll_runner *poll_use_work(struct cxib_poll_device *polling,
+					      struct cxib_poll_cq *poll, bool is_unbound)
 {
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		WRITE_ONCE(poll->work.workqueue, is_unbound ? polling->unbound : polling->bound);
@@ -88,8 +89,9 @@ static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling,
 }
 
 /* Runner of a target that is prepared; NULL: the RDMA core. */
-static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling,
-					  struct cxib_poll_cq *poll, enum cxib_poll_target target)
+static struct cxib_poll_runner *poll_runner_of(struct cxib_poll_device *polling,
+					       struct cxib_poll_cq *poll,
+					       enum cxib_poll_target target)
 {
 	switch (target) {
 	case CXIB_POLL_SOFTIRQ:
@@ -99,22 +101,22 @@ static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling,
 	case CXIB_POLL_OWN_THREAD:
 		return &poll->thread.runner;
 	case CXIB_POLL_WORKQUEUE:
-		return use_work(polling, poll, false);
+		return poll_use_work(polling, poll, false);
 	case CXIB_POLL_UNBOUND:
-		return use_work(polling, poll, true);
+		return poll_use_work(polling, poll, true);
 	default:
 		return NULL;
 	}
 }
 
-static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-		       enum cxib_poll_target target)
+static void poll_use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+			    enum cxib_poll_target target)
 {
 	poll->target = target;
-	cxib_poll_runner_change(poll, runner_of(polling, poll, target));
+	cxib_poll_runner_change(poll, poll_runner_of(polling, poll, target));
 }
 
-static void stop_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+static void poll_stop_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
 	cxib_poll_thread_stop(&poll->thread);
 	polling->num_threads--;
@@ -125,7 +127,7 @@ static void stop_own_thread(struct cxib_poll_device *polling, struct cxib_poll_c
  * is running, in which a done() handler may want the lock, or be the one that has changed the
  * context; an idle one is stopped at once.
  */
-static void stop_threads(struct work_struct *work)
+static void poll_stop_threads(struct work_struct *work)
 {
 	struct cxib_poll_device *polling = container_of(to_delayed_work(work),
 							struct cxib_poll_device, stop_threads);
@@ -139,24 +141,24 @@ static void stop_threads(struct work_struct *work)
 		if (cxib_poll_runner_is_active(&poll->thread.runner))
 			is_busy = true;
 		else
-			stop_own_thread(polling, poll);
+			poll_stop_own_thread(polling, poll);
 	}
 	if (is_busy)
 		schedule_delayed_work(&polling->stop_threads, HZ / 10);
 }
 
-static bool may_sleep(const struct cxib_poll_cq *poll)
+static bool poll_may_sleep(const struct cxib_poll_cq *poll)
 {
 	return poll->cq->ib.poll_ctx != IB_POLL_SOFTIRQ;
 }
 
-static enum cxib_poll_target policy_target(const struct cxib_poll_cq *poll,
-					   const struct cxib_poll_settings *settings)
+static enum cxib_poll_target poll_policy_target(const struct cxib_poll_cq *poll,
+						const struct cxib_poll_settings *settings)
 {
-	return may_sleep(poll) ? settings->process : settings->softirq;
+	return poll_may_sleep(poll) ? settings->process : settings->softirq;
 }
 
-static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
+static void poll_set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 {
 	struct cxib_poll_cq *poll;
 	unsigned int i;
@@ -168,7 +170,7 @@ static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 	list_for_each_entry(poll, &polling->cqs, node) {
 		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
 		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
-		set_slice(poll);
+		poll_set_slice(poll);
 	}
 }
 
@@ -176,14 +178,14 @@ static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
  * A CQ that gets no thread or workqueue is left to the RDMA core: a ULP may create it while memory
  * is reclaimed, and there may be too many threads.
  */
-static void follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-		   const struct cxib_poll_settings *settings)
+static void poll_follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+			const struct cxib_poll_settings *settings)
 {
-	enum cxib_poll_target target = policy_target(poll, settings);
+	enum cxib_poll_target target = poll_policy_target(poll, settings);
 
-	poll->is_left_to_core = prepare(polling, poll, target);
+	poll->is_left_to_core = poll_prepare(polling, poll, target);
 	WRITE_ONCE(poll->busy_poll_ns, (u64)settings->busy_poll_us * NSEC_PER_USEC);
-	use_target(polling, poll, poll->is_left_to_core ? CXIB_POLL_CORE : target);
+	poll_use_target(polling, poll, poll->is_left_to_core ? CXIB_POLL_CORE : target);
 }
 
 /**
@@ -206,18 +208,18 @@ int cxib_poll_device_apply(struct cxib_poll_device *polling,
 	list_for_each_entry(poll, &polling->cqs, node) {
 		if (poll->is_explicit)
 			continue;
-		err = prepare(polling, poll, policy_target(poll, settings));
+		err = poll_prepare(polling, poll, poll_policy_target(poll, settings));
 		if (err && err != -ENOSPC)
 			return err;
 	}
-	set_quantum(polling, settings->quantum_us);
+	poll_set_quantum(polling, settings->quantum_us);
 	list_for_each_entry(poll, &polling->cqs, node)
 		if (!poll->is_explicit)
-			follow(polling, poll, settings);
+			poll_follow(polling, poll, settings);
 	return 0;
 }
 
-static enum cxib_poll_target options_target(const struct cxib_cq_options *options)
+static enum cxib_poll_target poll_options_target(const struct cxib_cq_options *options)
 {
 	switch (options->context) {
 	case CXIB_CQ_SOFTIRQ:
@@ -235,17 +237,17 @@ static enum cxib_poll_target options_target(const struct cxib_cq_options *option
 }
 
 /* The settings of the HCA apply again. */
-static int reset_options(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+static int poll_reset_options(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_settings *settings = &polling->policy->settings;
-	int err = prepare(polling, poll, policy_target(poll, settings));
+	int err = poll_prepare(polling, poll, poll_policy_target(poll, settings));
 
 	if (err && err != -ENOSPC)
 		return err;
 	WRITE_ONCE(poll->weight, 1);
-	set_slice(poll);
+	poll_set_slice(poll);
 	poll->is_explicit = false;
-	follow(polling, poll, settings);
+	poll_follow(polling, poll, settings);
 	return 0;
 }
 
@@ -260,28 +262,28 @@ static int reset_options(struct cxib_poll_device *polling, struct cxib_poll_cq *
 int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq_options *options)
 {
 	struct cxib_poll_device *polling = polling_of(poll);
-	enum cxib_poll_target target = options_target(options);
+	enum cxib_poll_target target = poll_options_target(options);
 	int err;
 
 	guard(mutex)(&polling->policy->lock);
 	schedule_delayed_work(&polling->stop_threads, 0);
 	if (options->context == CXIB_CQ_DEVICE_SETTINGS)
-		return reset_options(polling, poll);
-	err = prepare(polling, poll, target);
+		return poll_reset_options(polling, poll);
+	err = poll_prepare(polling, poll, target);
 	if (err == -ENOSPC)
 		err = -ENOMEM;
 	if (err)
 		return err;
 	WRITE_ONCE(poll->weight, options->weight ?: 1);
-	set_slice(poll);
+	poll_set_slice(poll);
 	poll->is_explicit = true;
 	poll->is_left_to_core = false;
 	WRITE_ONCE(poll->busy_poll_ns, (u64)options->busy_poll_us * NSEC_PER_USEC);
-	use_target(polling, poll, target);
+	poll_use_target(polling, poll, target);
 	return 0;
 }
 
-static int vector_node(struct cxib_poll_device *polling, unsigned int index)
+static int poll_vector_node(struct cxib_poll_device *polling, unsigned int index)
 {
 	struct cxib_bus *bus = polling->ibdev->hw->bus;
 
@@ -302,7 +304,7 @@ unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 
 	guard(mutex)(&polling->policy->lock);
 	for (i = 0; i < polling->num_vectors; i++) {
-		distance = node_distance(numa_mem_id(), vector_node(polling, i));
+		distance = node_distance(numa_mem_id(), poll_vector_node(polling, i));
 		if (distance > nearest || (distance == nearest &&
 					   polling->vectors[i].num_cqs >=
 					   polling->vectors[chosen].num_cqs))
@@ -313,7 +315,7 @@ unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 	return chosen;
 }
 
-static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
+static struct cxib_poll_cq *poll_alloc(struct cxib_cq *cq, u32 quantum_us)
 {
 	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
 						 dev_to_node(cq->ib.device->dev.parent));
@@ -321,7 +323,7 @@ static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 	if (!poll)
 		return NULL;
 	poll->cq = cq;
-	poll->vector = vector_of(cq);
+	poll->vector = poll_vector_of(cq);
 	cxib_reference_init(&poll->reference);
 	cxib_poll_init(&poll->state);
 	poll->weight = 1;
@@ -332,27 +334,27 @@ static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
 }
 
 /* Only CQs of ib_alloc_cq() with events have done() handlers that a runner can call. */
-static bool is_schedulable(const struct ib_cq *ib)
+static bool poll_is_schedulable(const struct ib_cq *ib)
 {
 	return ib->wc && ib->poll_ctx != IB_POLL_DIRECT;
 }
 
-static int create_cq(struct cxib_cq *cq)
+static int poll_create_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
 	struct cxib_poll_settings *settings = &polling->policy->settings;
 	struct cxib_poll_cq *poll;
 
-	if (!is_schedulable(&cq->ib))
+	if (!poll_is_schedulable(&cq->ib))
 		return 0;
 	guard(mutex)(&polling->policy->lock);
-	poll = alloc_poll(cq, settings->quantum_us);
+	poll = poll_alloc(cq, settings->quantum_us);
 	if (!poll)
 		return -ENOMEM;
 	list_add_tail(&poll->node, &polling->cqs);
 	poll->vector->num_cqs++;
 	cq->poll = poll;
-	follow(polling, poll, settings);
+	poll_follow(polling, poll, settings);
 	return 0;
 }
 
@@ -381,19 +383,19 @@ static void destroy_cq(struct cxib_cq *cq)
 	kfree(poll);
 }
 
-static void synchronize_cq(struct cxib_cq *cq)
+static void poll_synchronize_cq(struct cxib_cq *cq)
 {
 	if (cq->poll)
 		cxib_poll_runner_synchronize(cq->poll);
 }
 
 /* Called in the interrupt, which has taken the arming. */
-static bool queue_cq(struct cxib_cq *cq)
+static bool poll_queue_cq(struct cxib_cq *cq)
 {
 	return cxib_poll_runner_queue(cq->poll);
 }
 
-static int start(struct cxib_ibdev *ibdev)
+static int poll_start(struct cxib_ibdev *ibdev)
 {
 	struct cxib_poll_policy *policy = ibdev->poll_policy;
 	unsigned int i, num_vectors = ibdev->hw->completion_eq_count;
@@ -406,7 +408,7 @@ static int start(struct cxib_ibdev *ibdev)
 	polling->policy = policy;
 	polling->num_vectors = num_vectors;
 	INIT_LIST_HEAD(&polling->cqs);
-	INIT_DELAYED_WORK(&polling->stop_threads, stop_threads);
+	INIT_DELAYED_WORK(&polling->stop_threads, poll_stop_threads);
 	guard(mutex)(&policy->lock);
 	for (i = 0; i < num_vectors; i++)
 		cxib_poll_vector_init(&polling->vectors[i], policy->settings.quantum_us);
@@ -416,7 +418,7 @@ static int start(struct cxib_ibdev *ibdev)
 	return 0;
 }
 
-static void stop(struct cxib_ibdev *ibdev)
+static void poll_stop(struct cxib_ibdev *ibdev)
 {
 	struct cxib_poll_device *polling = ibdev->poll_device;
 	unsigned int i;
@@ -444,11 +446,11 @@ static int fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 }
 
 const struct cxib_poll_interface cxib_poll_interface = {
-	.start = start,
-	.stop = stop,
-	.create_cq = create_cq,
+	.start = poll_start,
+	.stop = poll_stop,
+	.create_cq = poll_create_cq,
 	.destroy_cq = destroy_cq,
-	.synchronize = synchronize_cq,
+	.synchronize = poll_synchronize_cq,
 	.fill_res_cq = fill_res_cq,
-	.queue = queue_cq,
+	.queue = poll_queue_cq,
 };

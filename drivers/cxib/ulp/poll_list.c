@@ -14,25 +14,28 @@
  */
 #define LOG_COST_DECAY	3
 
-static u64 turn_ns(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)
+static u64 poll_list_turn_ns(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)
 {
 	return (u64)list->quantum_ns * entry->weight;
 }
 
 /* Rounds in which the entry pays its debt without getting a turn. */
-static u64 rounds_in_debt(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)
+static u64 poll_list_rounds_in_debt(const struct cxib_poll_list *list,
+				    const struct cxib_poll_entry *entry)
 {
-	return entry->deficit_ns > 0 ? 0 : div64_u64(-entry->deficit_ns, turn_ns(list, entry));
+	return entry->deficit_ns > 0 ?
+		       0 :
+		       div64_u64(-entry->deficit_ns, poll_list_turn_ns(list, entry));
 }
 
 /* Credits rounds in which the entry was not served. They pay a debt, but are not saved. */
-static void repay(const struct cxib_poll_list *list, struct cxib_poll_entry *entry,
-		  unsigned long rounds)
+static void poll_list_repay(const struct cxib_poll_list *list, struct cxib_poll_entry *entry,
+			    unsigned long rounds)
 {
-	if (rounds > rounds_in_debt(list, entry))
+	if (rounds > poll_list_rounds_in_debt(list, entry))
 		entry->deficit_ns = 0;
 	else
-		entry->deficit_ns += rounds * turn_ns(list, entry);
+		entry->deficit_ns += rounds * poll_list_turn_ns(list, entry);
 }
 
 /**
@@ -78,13 +81,13 @@ void cxib_poll_list_add(struct cxib_poll_list *list, struct cxib_poll_entry *ent
 	unsigned long passed = list->round - entry->round;
 
 	if (passed)
-		repay(list, entry, passed - 1);
+		poll_list_repay(list, entry, passed - 1);
 	if (passed && !entry->deficit_ns) {
 		list_add_tail(&entry->node, &list->fresh);
 		return;
 	}
 	if (passed)
-		repay(list, entry, 1);
+		poll_list_repay(list, entry, 1);
 	cxib_poll_list_requeue(list, entry);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_add);
@@ -105,29 +108,29 @@ void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry 
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_requeue);
 
 /* Skips the rounds in which no CQ in @old would get a turn: they may be thousands. */
-static void skip_rounds(struct cxib_poll_list *list)
+static void poll_list_skip_rounds(struct cxib_poll_list *list)
 {
 	struct cxib_poll_entry *entry;
 	u64 rounds = U64_MAX;
 
 	list_for_each_entry(entry, &list->old, node)
-		rounds = min_t(u64, rounds, rounds_in_debt(list, entry));
+		rounds = min_t(u64, rounds, poll_list_rounds_in_debt(list, entry));
 	list_for_each_entry(entry, &list->old, node) {
-		entry->deficit_ns += rounds * turn_ns(list, entry);
+		entry->deficit_ns += rounds * poll_list_turn_ns(list, entry);
 		entry->round += rounds;
 	}
 }
 
-static struct cxib_poll_entry *next_old(struct cxib_poll_list *list)
+static struct cxib_poll_entry *poll_list_next_old(struct cxib_poll_list *list)
 {
 	struct cxib_poll_entry *entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
 
-	if (rounds_in_debt(list, entry))
-		skip_rounds(list);
+	if (poll_list_rounds_in_debt(list, entry))
+		poll_list_skip_rounds(list);
 	for (;;) {
 		entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
 		list->round = entry->round;
-		entry->deficit_ns += turn_ns(list, entry);
+		entry->deficit_ns += poll_list_turn_ns(list, entry);
 		if (entry->deficit_ns > 0)
 			return entry;
 		entry->round++;
@@ -171,9 +174,9 @@ struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
 	if (!list_empty(&list->fresh)) {
 		entry = list_first_entry(&list->fresh, struct cxib_poll_entry, node);
 		entry->round = list->round;
-		entry->deficit_ns += turn_ns(list, entry);
+		entry->deficit_ns += poll_list_turn_ns(list, entry);
 	} else {
-		entry = next_old(list);
+		entry = poll_list_next_old(list);
 	}
 	list_del_init(&entry->node);
 	return entry;
@@ -194,9 +197,9 @@ bool cxib_poll_list_repay(struct cxib_poll_list *list)
 	struct cxib_poll_entry *entry = list_first_entry_or_null(&list->old,
 								 struct cxib_poll_entry, node);
 
-	if (!entry || !rounds_in_debt(list, entry))
+	if (!entry || !poll_list_rounds_in_debt(list, entry))
 		return false;
-	repay(list, entry, 1);
+	poll_list_repay(list, entry, 1);
 	entry->round++;
 	return true;
 }
@@ -229,7 +232,7 @@ unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_batch);
 
 /* Too high an estimate costs one more look at the clock; too low a one delays all other CQs. */
-static void learn_cost(struct cxib_poll_entry *entry, u32 cost_ns)
+static void poll_list_learn_cost(struct cxib_poll_entry *entry, u32 cost_ns)
 {
 	if (cost_ns > entry->cost_ns)
 		entry->cost_ns = cost_ns;
@@ -252,7 +255,8 @@ bool cxib_poll_entry_charge(struct cxib_poll_entry *entry, unsigned int completi
 	cost = min_t(s64, cost, entry->deficit_ns + CXIB_POLL_MAX_DEBT_NS);
 	entry->deficit_ns -= cost;
 	if (completions)
-		learn_cost(entry, min_t(u64, div_u64(cost, completions), CXIB_POLL_MAX_DEBT_NS));
+		poll_list_learn_cost(entry,
+				     min_t(u64, div_u64(cost, completions), CXIB_POLL_MAX_DEBT_NS));
 	return entry->deficit_ns <= 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_charge);

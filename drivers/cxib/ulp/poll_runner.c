@@ -12,14 +12,14 @@
 #include "ulp/poll.h"
 #include "ulp/trace.h"
 
-static struct cxib_poll_cq *from_state(struct cxib_poll_state *state)
+static struct cxib_poll_cq *runner_from_state(struct cxib_poll_state *state)
 {
 	return container_of(state, struct cxib_poll_cq, state);
 }
 
-static int poll_batch(struct cxib_poll_state *state, int budget)
+static int runner_poll_batch(struct cxib_poll_state *state, int budget)
 {
-	struct cxib_poll_cq *poll = from_state(state);
+	struct cxib_poll_cq *poll = runner_from_state(state);
 	int completed;
 
 	WRITE_ONCE(poll->done_task, current);
@@ -36,21 +36,21 @@ static int poll_batch(struct cxib_poll_state *state, int budget)
 	return completed;
 }
 
-static unsigned int batch_size(struct cxib_poll_state *state)
+static unsigned int runner_batch_size(struct cxib_poll_state *state)
 {
-	return cxib_poll_entry_batch(&from_state(state)->entry);
+	return cxib_poll_entry_batch(&runner_from_state(state)->entry);
 }
 
-static unsigned long count_switches(void)
+static unsigned long runner_count_switches(void)
 {
 	return current->nvcsw + current->nivcsw;
 }
 
-static void start_batch(struct cxib_poll_cq *poll, u64 now)
+static void runner_start_batch(struct cxib_poll_cq *poll, u64 now)
 {
 	poll->batch_start = now;
 	poll->batch_ran = current->se.sum_exec_runtime;
-	poll->batch_switches = count_switches();
+	poll->batch_switches = runner_count_switches();
 }
 
 /*
@@ -59,32 +59,32 @@ static void start_batch(struct cxib_poll_cq *poll, u64 now)
  * the clock is exact, and with one it is an upper limit. A softirq runs in any task, and does not
  * switch.
  */
-static s64 batch_cost(const struct cxib_poll_cq *poll, u64 now)
+static s64 runner_batch_cost(const struct cxib_poll_cq *poll, u64 now)
 {
 	s64 cost = now - poll->batch_start;
 
-	if (poll->batch_switches != count_switches())
+	if (poll->batch_switches != runner_count_switches())
 		cost = min_t(s64, cost, current->se.sum_exec_runtime - poll->batch_ran);
 	return cost;
 }
 
 static bool charge(struct cxib_poll_state *state, int completions)
 {
-	struct cxib_poll_cq *poll = from_state(state);
+	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 now = local_clock();
-	s64 cost = batch_cost(poll, now);
+	s64 cost = runner_batch_cost(poll, now);
 
-	start_batch(poll, now);
+	runner_start_batch(poll, now);
 	return cxib_poll_entry_charge(&poll->entry, completions, cost);
 }
 
 /* Read without the lock: a CQ that is linked meanwhile is seen at the next look. */
-static bool has_others(struct cxib_poll_runner *runner)
+static bool runner_has_others(struct cxib_poll_runner *runner)
 {
 	return !list_empty_careful(&runner->list.fresh) || !list_empty_careful(&runner->list.old);
 }
 
-static bool is_thread(const struct cxib_poll_runner *runner)
+static bool runner_is_thread(const struct cxib_poll_runner *runner)
 {
 	return runner->target == CXIB_POLL_THREAD || runner->target == CXIB_POLL_OWN_THREAD;
 }
@@ -92,25 +92,25 @@ static bool is_thread(const struct cxib_poll_runner *runner)
 /* The CQ is empty. Other CQs of the runner and other tasks of the CPU take precedence. */
 static bool linger(struct cxib_poll_state *state)
 {
-	struct cxib_poll_cq *poll = from_state(state);
+	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 busy_poll_ns = READ_ONCE(poll->busy_poll_ns);
 	u64 now;
 
-	if (!busy_poll_ns || !is_thread(poll->runner))
+	if (!busy_poll_ns || !runner_is_thread(poll->runner))
 		return false;
 	now = local_clock();
 	if (!poll->linger_until)
 		poll->linger_until = now + busy_poll_ns;
 	if (now >= poll->linger_until || need_resched() ||
-	    has_others(poll->runner))
+	    runner_has_others(poll->runner))
 		return false;
 	cpu_relax();
-	start_batch(poll, now);
+	runner_start_batch(poll, now);
 	return true;
 }
 
 /* As the RDMA core does when its poller has found the CQ empty. */
-static void feed_dim(struct cxib_poll_cq *poll)
+static void runner_feed_dim(struct cxib_poll_cq *poll)
 {
 #ifndef CXIB_LACKS_CQ_PRE_DESTROY
 	if (poll->cq->ib.dim)
@@ -121,11 +121,11 @@ static void feed_dim(struct cxib_poll_cq *poll)
 /* Once the CQ is armed, an event may queue it with another runner. */
 static int arm(struct cxib_poll_state *state)
 {
-	struct cxib_poll_cq *poll = from_state(state);
+	struct cxib_poll_cq *poll = runner_from_state(state);
 	int missed;
 
 	cxib_poll_entry_emptied(&poll->entry);
-	feed_dim(poll);
+	runner_feed_dim(poll);
 	poll->completed = 0;
 	poll->linger_until = 0;
 	missed = ib_req_notify_cq(&poll->cq->ib, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS);
@@ -136,15 +136,15 @@ static int arm(struct cxib_poll_state *state)
 }
 
 static const struct cxib_poll_ops turn_ops = {
-	.poll = poll_batch,
-	.batch = batch_size,
+	.poll = runner_poll_batch,
+	.batch = runner_batch_size,
 	.charge = charge,
 	.linger = linger,
 	.arm = arm,
 };
 
 /* Returns the time between queueing and turn in nanoseconds. */
-static u64 count_wait(struct cxib_poll_cq *poll)
+static u64 runner_count_wait(struct cxib_poll_cq *poll)
 {
 	struct cxib_poll_statistics *statistics = &poll->statistics;
 	s64 waited = poll->batch_start - poll->queued_at;
@@ -158,31 +158,32 @@ static u64 count_wait(struct cxib_poll_cq *poll)
 	return waited;
 }
 
-static struct cxib_poll_thread *thread_of(struct cxib_poll_runner *runner)
+static struct cxib_poll_thread *runner_thread_of(struct cxib_poll_runner *runner)
 {
 	return container_of(runner, struct cxib_poll_thread, runner);
 }
 
-static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
+static struct cxib_poll_work *runner_work_of(struct cxib_poll_runner *runner)
 {
 	return container_of(runner, struct cxib_poll_work, runner);
 }
 
 /* The runner was idle: its entity calls cxib_poll_runner_turn() until that returns false. */
-static void kick(struct cxib_poll_runner *runner)
+static void runner_kick(struct cxib_poll_runner *runner)
 {
 	lockdep_assert_held(&runner->vector->lock);
 
 	if (runner->target == CXIB_POLL_SOFTIRQ)
 		irq_poll_sched(&runner->vector->iop);
-	else if (is_thread(runner))
-		wake_up_process(thread_of(runner)->task);
+	else if (runner_is_thread(runner))
+		wake_up_process(runner_thread_of(runner)->task);
 	else
-		queue_work(work_of(runner)->workqueue, &work_of(runner)->work);
+		queue_work(runner_work_of(runner)->workqueue, &runner_work_of(runner)->work);
 }
 
 /* The quantum is used up: the CQ waits behind the others. Else it was empty, or new. */
-static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, bool is_backlogged)
+static void runner_link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+			   bool is_backlogged)
 {
 	lockdep_assert_held(&poll->vector->lock);
 
@@ -202,10 +203,10 @@ static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, 
 	if (runner->is_active)
 		return;
 	runner->is_active = true;
-	kick(runner);
+	runner_kick(runner);
 }
 
-static void leave_to_core(struct cxib_poll_cq *poll)
+static void runner_leave_to_core(struct cxib_poll_cq *poll)
 {
 	lockdep_assert_held(&poll->vector->lock);
 
@@ -228,11 +229,11 @@ bool cxib_poll_runner_queue(struct cxib_poll_cq *poll)
 	spin_lock_irqsave(&poll->vector->lock, flags);
 	runner = poll->next_runner;
 	if (!runner) {
-		leave_to_core(poll);
+		runner_leave_to_core(poll);
 	} else if (cxib_poll_event(&poll->state)) {
 		refcount_inc(&poll->reference.count);
 		trace_cq_queue(poll->cq);
-		link_cq(runner, poll, false);
+		runner_link_cq(runner, poll, false);
 	}
 	spin_unlock_irqrestore(&poll->vector->lock, flags);
 	return runner;
@@ -250,7 +251,7 @@ void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner 
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		/* Events of a CQ that is left to the RDMA core do not get here. */
 		if (!poll->next_runner)
-			leave_to_core(poll);
+			runner_leave_to_core(poll);
 		poll->next_runner = next;
 		WRITE_ONCE(poll->cq->is_scheduled, next);
 	}
@@ -308,16 +309,16 @@ void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
  */
 void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
 {
-	/* Pairs with poll_batch(). */
+	/* Pairs with runner_poll_batch(). */
 	u32 batch = smp_load_acquire(&poll->batch);
 
-	/* Pairs with poll_batch(). */
+	/* Pairs with runner_poll_batch(). */
 	while (batch & 1 && smp_load_acquire(&poll->batch) == batch)
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 }
 
 /* The next event kicks the runner, and finds a softirq ready to be scheduled. */
-static void set_idle(struct cxib_poll_runner *runner)
+static void runner_set_idle(struct cxib_poll_runner *runner)
 {
 	lockdep_assert_held(&runner->vector->lock);
 
@@ -326,7 +327,7 @@ static void set_idle(struct cxib_poll_runner *runner)
 		irq_poll_complete(&runner->vector->iop);
 }
 
-static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
+static struct cxib_poll_cq *runner_begin_turn(struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_entry *entry;
 	struct cxib_poll_cq *poll = NULL;
@@ -338,7 +339,7 @@ static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
 			/* cxib_poll_runner_remove() unlinks CQs that are freed. */
 			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
 		} else {
-			set_idle(runner);
+			runner_set_idle(runner);
 		}
 	}
 	return poll;
@@ -348,8 +349,8 @@ static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
  * Returns whether the CQ has to be handed over. A CQ that has completions left stays with its
  * runner, unless it was given to another one meanwhile: it may never be empty.
  */
-static bool requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
-			       enum cxib_poll_end end, bool *is_linked)
+static bool runner_requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+				      enum cxib_poll_end end, bool *is_linked)
 {
 	lockdep_assert_held(&poll->vector->lock);
 
@@ -358,23 +359,23 @@ static bool requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll
 		return cxib_poll_release(&poll->state, end);
 	*is_linked = cxib_poll_requeue(&poll->state, end);
 	if (*is_linked)
-		link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
+		runner_link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
 	return false;
 }
 
 /* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
-static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
-		     enum cxib_poll_end end)
+static bool runner_end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+			    enum cxib_poll_end end)
 {
 	bool is_linked, is_released, is_idle;
 
 	if (end == CXIB_POLL_END_QUANTUM)
 		poll->statistics.quantum_ends++;
 	scoped_guard(spinlock_irqsave, &runner->vector->lock) {
-		is_released = requeue_or_release(runner, poll, end, &is_linked);
+		is_released = runner_requeue_or_release(runner, poll, end, &is_linked);
 		is_idle = cxib_poll_list_idle(&runner->list);
 		if (is_idle)
-			set_idle(runner);
+			runner_set_idle(runner);
 	}
 	if (is_released)
 		cxib_cq_hand_over(poll->cq);
@@ -392,19 +393,19 @@ static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
  */
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 {
-	struct cxib_poll_cq *poll = begin_turn(runner);
+	struct cxib_poll_cq *poll = runner_begin_turn(runner);
 	enum cxib_poll_end end;
 	u64 waited, start;
 
 	if (!poll)
 		return false;
 	start = local_clock();
-	start_batch(poll, start);
-	waited = count_wait(poll);
+	runner_start_batch(poll, start);
+	waited = runner_count_wait(poll);
 	runner->turn_completed = 0;
 	end = cxib_poll_turn(&poll->state, &turn_ops);
 	trace_cq_run(poll->cq, waited, local_clock() - start, runner->turn_completed, end);
-	return end_turn(runner, poll, end);
+	return runner_end_turn(runner, poll, end);
 }
 
 /**

@@ -15,7 +15,7 @@ static const char *const phase_names[] = {
 	[CXIB_POLL_GONE] = "destroyed",
 };
 
-static const char *current_name(struct cxib_poll_cq *poll)
+static const char *poll_stat_current_name(struct cxib_poll_cq *poll)
 {
 	return cxib_poll_target_name(cxib_poll_runner_current(poll));
 }
@@ -32,7 +32,7 @@ int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", current_name(poll)) ||
+	if (rdma_nl_put_driver_string(message, "context", poll_stat_current_name(poll)) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -40,12 +40,12 @@ int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
 	return 0;
 }
 
-static pid_t thread_pid(const struct cxib_poll_thread *thread)
+static pid_t poll_stat_thread_pid(const struct cxib_poll_thread *thread)
 {
 	return thread->task ? task_pid_nr(thread->task) : 0;
 }
 
-static void show_vectors(struct seq_file *file, const struct cxib_poll_device *polling)
+static void poll_stat_show_vectors(struct seq_file *file, const struct cxib_poll_device *polling)
 {
 	const struct cxib_poll_vector *vector;
 	unsigned int i;
@@ -53,12 +53,13 @@ static void show_vectors(struct seq_file *file, const struct cxib_poll_device *p
 	seq_puts(file, "vector cqs pid\n");
 	for (i = 0; i < polling->num_vectors; i++) {
 		vector = &polling->vectors[i];
-		seq_printf(file, "%u %u %d\n", i, vector->num_cqs, thread_pid(&vector->thread));
+		seq_printf(file, "%u %u %d\n", i, vector->num_cqs,
+			   poll_stat_thread_pid(&vector->thread));
 	}
 }
 
 /* Number of CQs for which the context of the settings could not be prepared. */
-static unsigned int count_left(const struct cxib_poll_device *polling)
+static unsigned int poll_stat_count_left(const struct cxib_poll_device *polling)
 {
 	const struct cxib_poll_cq *poll;
 	unsigned int count = 0;
@@ -68,16 +69,17 @@ static unsigned int count_left(const struct cxib_poll_device *polling)
 	return count;
 }
 
-static void show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
+static void poll_stat_show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
 {
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
 	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", poll->cq->cqn,
-		   poll->cq->ib.comp_vector, current_name(poll),
-		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
-		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
-		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),
-		   READ_ONCE(poll->cq->arming.num_late), READ_ONCE(statistics->wait_us_max));
+		   poll->cq->ib.comp_vector, poll_stat_current_name(poll),
+		   phase_names[atomic_read(&poll->state.phase)],
+		   poll_stat_thread_pid(&poll->thread), READ_ONCE(statistics->turns),
+		   READ_ONCE(statistics->completed), READ_ONCE(statistics->quantum_ends),
+		   READ_ONCE(statistics->missed), READ_ONCE(poll->cq->arming.num_late),
+		   READ_ONCE(statistics->wait_us_max));
 }
 
 static int completion_queues_show(struct seq_file *file, void *unused)
@@ -87,13 +89,13 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 
 	guard(mutex)(&polling->policy->lock);
 	seq_printf(file, "own threads: %u, CQs left to the core: %u, events of unknown CQs: %u\n",
-		   polling->num_threads, count_left(polling),
+		   polling->num_threads, poll_stat_count_left(polling),
 		   atomic_read(&polling->ibdev->num_unknown_cq_events));
-	show_vectors(file, polling);
+	poll_stat_show_vectors(file, polling);
 	seq_puts(file,
 		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max\n");
 	list_for_each_entry(poll, &polling->cqs, node)
-		show_cq(file, poll);
+		poll_stat_show_cq(file, poll);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(completion_queues);

@@ -20,7 +20,7 @@
  * The whole budget: the softirq calls again. Less: irq_poll_complete() was called. Turns of CQs
  * that were soon empty share a call, so that many quiet CQs do not use up the budget.
  */
-static int poll_softirq(struct irq_poll *iop, int budget)
+static int vector_poll_softirq(struct irq_poll *iop, int budget)
 {
 	struct cxib_poll_vector *vector = container_of(iop, struct cxib_poll_vector, iop);
 	struct cxib_poll_runner *runner = &vector->softirq;
@@ -37,7 +37,7 @@ static int poll_softirq(struct irq_poll *iop, int budget)
  * done() handlers of a CQ that was allocated for softirq context take locks that others take with
  * bottom halves disabled.
  */
-static bool run_thread_turn(struct cxib_poll_runner *runner)
+static bool vector_run_thread_turn(struct cxib_poll_runner *runner)
 {
 	bool is_active;
 
@@ -53,7 +53,7 @@ static bool run_thread_turn(struct cxib_poll_runner *runner)
  * A thread of one CQ competes with those of other CQs: it lets the scheduler choose after each
  * turn, and does not wait for the tick. One of a vector may never switch, which RCU tasks wait for.
  */
-static void let_others_run(const struct cxib_poll_runner *runner)
+static void vector_let_others_run(const struct cxib_poll_runner *runner)
 {
 	if (runner->target == CXIB_POLL_OWN_THREAD)
 		schedule();
@@ -61,12 +61,12 @@ static void let_others_run(const struct cxib_poll_runner *runner)
 		cond_resched_tasks_rcu_qs();
 }
 
-static int thread_fn(void *data)
+static int vector_thread_fn(void *data)
 {
 	struct cxib_poll_runner *runner = data;
 
 	for (;;) {
-		/* A full barrier: kick() follows the store of is_active. */
+		/* A full barrier: runner_kick() follows the store of is_active. */
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			break;
@@ -75,15 +75,15 @@ static int thread_fn(void *data)
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
-		while (run_thread_turn(runner))
-			let_others_run(runner);
+		while (vector_run_thread_turn(runner))
+			vector_let_others_run(runner);
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 
 /* CPUs of the NUMA node of the device that are not isolated; without a node, of all nodes. */
-static void set_cpus(struct task_struct *task, int node)
+static void vector_set_cpus(struct task_struct *task, int node)
 {
 	const struct cpumask *near = node == NUMA_NO_NODE ? cpu_possible_mask :
 							    cpumask_of_node(node);
@@ -117,11 +117,11 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 	int node = dev_to_node(ibdev->hw->bus->dev);
 	struct task_struct *task;
 
-	task = kthread_create_on_node(thread_fn, &thread->runner, node, "%s/%s%x",
+	task = kthread_create_on_node(vector_thread_fn, &thread->runner, node, "%s/%s%x",
 				      dev_name(&ibdev->ib.dev), kind, number);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	set_cpus(task, node);
+	vector_set_cpus(task, node);
 	wake_up_process(task);
 	thread->task = task;
 	return 0;
@@ -170,7 +170,7 @@ void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 {
 	spin_lock_init(&vector->lock);
 	cxib_poll_runner_init(&vector->softirq, vector, CXIB_POLL_SOFTIRQ, quantum_us);
-	irq_poll_init(&vector->iop, SOFTIRQ_WEIGHT, poll_softirq);
+	irq_poll_init(&vector->iop, SOFTIRQ_WEIGHT, vector_poll_softirq);
 	cxib_poll_runner_init(&vector->thread.runner, vector, CXIB_POLL_THREAD, quantum_us);
 }
 

@@ -4,7 +4,7 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
-static void work_fn(struct work_struct *item)
+static void poll_work_fn(struct work_struct *item)
 {
 	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
 
@@ -23,7 +23,7 @@ void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *v
 			 u32 quantum_us)
 {
 	cxib_poll_runner_init(&work->runner, vector, CXIB_POLL_WORKQUEUE, quantum_us);
-	INIT_WORK(&work->work, work_fn);
+	INIT_WORK(&work->work, poll_work_fn);
 }
 
 /**
@@ -41,7 +41,8 @@ void cxib_poll_work_stop(struct cxib_poll_work *work)
  * The name is that of the PCI function: the RDMA device may be renamed, and another one may get the
  * name that sysfs has for the workqueue. It has at most 23 characters in Linux 6.1.
  */
-static struct workqueue_struct *allocate(const struct cxib_poll_device *polling, bool is_unbound)
+static struct workqueue_struct *poll_work_allocate(const struct cxib_poll_device *polling,
+						   bool is_unbound)
 {
 	const char *name = dev_name(polling->ibdev->hw->bus->dev);
 
@@ -67,6 +68,6 @@ struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, b
 	lockdep_assert_held(&polling->policy->lock);
 
 	if (!*workqueue)
-		*workqueue = allocate(polling, is_unbound);
+		*workqueue = poll_work_allocate(polling, is_unbound);
 	return *workqueue;
 }

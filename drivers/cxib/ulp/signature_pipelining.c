@@ -10,14 +10,14 @@
 /* Of all devices, set through debugfs: if false, ULPs find no functions from then on. */
 bool cxib_pipelining_is_offered = true;
 
-static bool is_supported(struct ib_device *device)
+static bool sigpipe_is_supported(struct ib_device *device)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(device)->hw->caps;
 
 	return caps->sho && caps->drain_sigerr;
 }
 
-static int check_enable(const struct cxib_qp *qp, enum cxib_signature_policy policy)
+static int sigpipe_check_enable(const struct cxib_qp *qp, enum cxib_signature_policy policy)
 {
 	if (qp->pipelining)
 		return -EALREADY;
@@ -30,16 +30,16 @@ static int check_enable(const struct cxib_qp *qp, enum cxib_signature_policy pol
 	return policy != CXIB_SIGNATURE_AUTOMATIC || qp->sq.flags & IB_SEND_SIGNALED ? -EINVAL : 0;
 }
 
-static int enable_locked(struct cxib_qp *qp, enum cxib_signature_policy policy)
+static int sigpipe_enable_locked(struct cxib_qp *qp, enum cxib_signature_policy policy)
 {
 	struct cxib_pipelining *pipelining;
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
 
-	if (!is_supported(qp->ib.device))
+	if (!sigpipe_is_supported(qp->ib.device))
 		return -EOPNOTSUPP;
-	err = check_enable(qp, policy);
+	err = sigpipe_check_enable(qp, policy);
 	if (err)
 		return err;
 	pipelining = cxib_pipelining_alloc(qp, policy == CXIB_SIGNATURE_MANUAL);
@@ -59,7 +59,7 @@ static int enable_locked(struct cxib_qp *qp, enum cxib_signature_policy policy)
 static int enable(struct ib_qp *ib, enum cxib_signature_policy policy)
 {
 	guard(mutex)(&to_qp(ib)->mutex);
-	return enable_locked(to_qp(ib), policy);
+	return sigpipe_enable_locked(to_qp(ib), policy);
 }
 
 static struct ib_mr *next_failed(struct ib_qp *ib, struct ib_sig_err *error)
@@ -137,7 +137,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_signature_functions);
 const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device)
 {
 	/* The driver id is that of mlx5_ib. */
-	if (device->ops.owner != THIS_MODULE || !is_supported(device))
+	if (device->ops.owner != THIS_MODULE || !sigpipe_is_supported(device))
 		return NULL;
 	return READ_ONCE(cxib_pipelining_is_offered) ? &cxib_signature_functions : NULL;
 }

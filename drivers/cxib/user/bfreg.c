@@ -19,7 +19,7 @@
 /* In responses, libmlx5 counts 4 bfregs per UAR page, although it uses only the first 2. */
 #define USER_BFREGS_PER_UAR	4
 
-static unsigned int num_static_uars(const struct cxib_bfregs *bfregs)
+static unsigned int bfreg_num_static_uars(const struct cxib_bfregs *bfregs)
 {
 	return bfregs->count / CXIB_BFREGS_PER_UAR;
 }
@@ -48,8 +48,8 @@ int cxib_bfregs_init(struct cxib_bfregs *bfregs, u32 count, u32 num_low_latency)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfregs_init);
 
-static unsigned int min_loaded(const struct cxib_bfregs *bfregs, unsigned int first,
-			       unsigned int end)
+static unsigned int bfreg_min_loaded(const struct cxib_bfregs *bfregs, unsigned int first,
+				     unsigned int end)
 {
 	unsigned int min = first;
 	unsigned int i;
@@ -60,18 +60,18 @@ static unsigned int min_loaded(const struct cxib_bfregs *bfregs, unsigned int fi
 	return min;
 }
 
-static unsigned int choose_bfreg(const struct cxib_bfregs *bfregs)
+static unsigned int bfreg_choose(const struct cxib_bfregs *bfregs)
 {
 	unsigned int first_low_latency = bfregs->count - bfregs->num_low_latency;
 	unsigned int number;
 
 	if (bfregs->num_low_latency) {
-		number = min_loaded(bfregs, first_low_latency, bfregs->count);
+		number = bfreg_min_loaded(bfregs, first_low_latency, bfregs->count);
 		if (!bfregs->qp_count[number])
 			return number;
 	}
 	/* If there are no medium-latency bfregs, QPs share bfreg 0. */
-	return first_low_latency > 1 ? min_loaded(bfregs, 1, first_low_latency) : 0;
+	return first_low_latency > 1 ? bfreg_min_loaded(bfregs, 1, first_low_latency) : 0;
 }
 
 /**
@@ -85,7 +85,7 @@ unsigned int cxib_bfreg_alloc(struct cxib_bfregs *bfregs)
 	unsigned int number;
 
 	guard(mutex)(&bfregs->lock);
-	number = choose_bfreg(bfregs);
+	number = bfreg_choose(bfregs);
 	bfregs->qp_count[number]++;
 	return number;
 }
@@ -113,12 +113,12 @@ u32 cxib_bfreg_index(unsigned int number)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_index);
 
-static int create_static_uars(struct cxib_ucontext *context, struct cxib_bfregs *bfregs)
+static int bfreg_create_static_uars(struct cxib_ucontext *context, struct cxib_bfregs *bfregs)
 {
 	struct rdma_user_mmap_entry *page;
 	unsigned int i;
 
-	for (i = 0; i < num_static_uars(bfregs); i++) {
+	for (i = 0; i < bfreg_num_static_uars(bfregs); i++) {
 		page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
@@ -151,7 +151,7 @@ int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 num_low_lat
 		return err;
 	}
 	context->bfregs = bfregs;
-	err = create_static_uars(context, bfregs);
+	err = bfreg_create_static_uars(context, bfregs);
 	if (err)
 		cxib_bfregs_destroy(context);
 	return err;
@@ -186,9 +186,9 @@ void cxib_bfregs_destroy(struct cxib_ucontext *context)
 struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *bfregs,
 					     unsigned long place)
 {
-	if (!bfregs || place >= num_static_uars(bfregs))
+	if (!bfregs || place >= bfreg_num_static_uars(bfregs))
 		return NULL;
-	return bfregs->uars[array_index_nospec(place, num_static_uars(bfregs))];
+	return bfregs->uars[array_index_nospec(place, bfreg_num_static_uars(bfregs))];
 }
 
 /**
@@ -209,7 +209,7 @@ struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
 
 	if (!bfregs || place >= CXIB_PAGES_ADDED)
 		return ERR_PTR(-EINVAL);
-	place = num_static_uars(bfregs) + array_index_nospec(place, CXIB_PAGES_ADDED);
+	place = bfreg_num_static_uars(bfregs) + array_index_nospec(place, CXIB_PAGES_ADDED);
 	guard(mutex)(&bfregs->lock);
 	page = bfregs->uars[place];
 	if (page)
@@ -236,7 +236,7 @@ int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *bfregs, u32 added, u32 *page)
 		return -EINVAL;
 	added = array_index_nospec(added, CXIB_BFREGS_DYN);
 	guard(mutex)(&bfregs->lock);
-	entry = bfregs->uars[num_static_uars(bfregs) + added / CXIB_BFREGS_PER_UAR];
+	entry = bfregs->uars[bfreg_num_static_uars(bfregs) + added / CXIB_BFREGS_PER_UAR];
 	if (!entry)
 		return -EINVAL;
 	*page = cxib_uar_index(entry);

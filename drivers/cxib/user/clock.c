@@ -47,9 +47,9 @@ struct cxib_clock {
 
 /* Reads the lower half again if it may have wrapped between the reads. */
 #ifdef CXIB_LACKS_CYCLECOUNTER_WRITABLE
-static u64 read_timer(const struct cyclecounter *cycles)
+static u64 clock_read_timer(const struct cyclecounter *cycles)
 #else
-static u64 read_timer(struct cyclecounter *cycles)
+static u64 clock_read_timer(struct cyclecounter *cycles)
 #endif
 {
 	const struct cxib_clock *clock = container_of(cycles, struct cxib_clock, cycles);
@@ -64,7 +64,7 @@ static u64 read_timer(struct cyclecounter *cycles)
 }
 
 /* Readers accept a snapshot if the sign word was even before it and is unchanged after it. */
-static void write_page(struct cxib_clock *clock)
+static void clock_write_page(struct cxib_clock *clock)
 {
 	struct mlx5_ib_clock_info *info = clock->info;
 	u32 sign = info->sign;
@@ -79,17 +79,17 @@ static void write_page(struct cxib_clock *clock)
 	smp_store_release(&info->sign, (sign | UPDATING) + 1);
 }
 
-static void update_clock_fn(struct work_struct *work)
+static void clock_update_fn(struct work_struct *work)
 {
 	struct cxib_clock *clock = container_of(to_delayed_work(work), struct cxib_clock, update);
 
 	timecounter_read(&clock->counter);
-	write_page(clock);
+	clock_write_page(clock);
 	schedule_delayed_work(&clock->update, clock->period);
 }
 
 /* Returns half of the time after which cycles * mult exceeds 63 bits. */
-static u64 update_period_ns(const struct cyclecounter *cycles)
+static u64 clock_update_period_ns(const struct cyclecounter *cycles)
 {
 	u64 max = min(div_u64(S64_MAX, cycles->mult), cycles->mask);
 	u64 unused = 0;
@@ -97,19 +97,19 @@ static u64 update_period_ns(const struct cyclecounter *cycles)
 	return cyclecounter_cyc2ns(cycles, max / 2, 0, &unused) / 2;
 }
 
-static void init_clock(struct cxib_clock *clock)
+static void clock_init(struct cxib_clock *clock)
 {
 	u64 period;
 
 	clock->cycles = (struct cyclecounter){
-		.read = read_timer,
+		.read = clock_read_timer,
 		.mask = CLOCKSOURCE_MASK(CYCLE_BITS),
 		.shift = MULTIPLIER_SHIFT,
 		.mult = clocksource_khz2mult(clock->ibdev->hw->caps.device_frequency_khz,
 					     MULTIPLIER_SHIFT),
 	};
 	timecounter_init(&clock->counter, &clock->cycles, ktime_get_real_ns());
-	period = update_period_ns(&clock->cycles);
+	period = clock_update_period_ns(&clock->cycles);
 	clock->period = max(nsecs_to_jiffies(period), 1UL);
 	clock->info->mask = clock->cycles.mask;
 	clock->info->shift = clock->cycles.shift;
@@ -138,9 +138,9 @@ void cxib_clock_start(struct cxib_ibdev *ibdev)
 		return;
 	}
 	clock->ibdev = ibdev;
-	init_clock(clock);
-	write_page(clock);
-	INIT_DELAYED_WORK(&clock->update, update_clock_fn);
+	clock_init(clock);
+	clock_write_page(clock);
+	INIT_DELAYED_WORK(&clock->update, clock_update_fn);
 	schedule_delayed_work(&clock->update, clock->period);
 	ibdev->clock = clock;
 }

@@ -18,7 +18,8 @@
 /* Shortest request of any libmlx5 version: up to max_cqe_version. */
 #define MIN_REQ_SIZE	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
 
-static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
+static int ucontext_check_request(struct ib_device *ib,
+				  const struct mlx5_ib_alloc_ucontext_req_v2 *request)
 {
 	if (request->comp_mask || request->reserved0 || request->reserved1 ||
 	    request->reserved2) {
@@ -79,7 +80,7 @@ void cxib_fill_ucontext_resp(const struct cxib_ucontext *context,
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_fill_ucontext_resp);
 
-static int copy_context_resp(const struct cxib_ucontext *context, struct ib_udata *udata)
+static int ucontext_copy_resp(const struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
@@ -99,7 +100,7 @@ static int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle
 					     &response, sizeof(response));
 }
 
-static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
+static int ucontext_fill(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(ib->device)->hw->caps;
 	struct cxib_ucontext *context = to_ucontext(ib);
@@ -117,7 +118,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	}
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
 	if (!err)
-		err = check_request(ib->device, &request);
+		err = ucontext_check_request(ib->device, &request);
 	if (err)
 		return err;
 	context->cqe_version = min_t(u32, caps->cqe_version, request.max_cqe_version);
@@ -138,7 +139,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 		err = cxib_bfregs_create(context, request.total_num_bfregs,
 					 request.num_low_latency_bfregs);
 	if (!err)
-		err = copy_context_resp(context, udata);
+		err = ucontext_copy_resp(context, udata);
 	if (err) {
 		cxib_bfregs_destroy(context);
 		cxib_devx_close(context);
@@ -153,7 +154,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
  * only the write() command drops it. So the driver drops the reference, or user space could leak
  * memory at will.
  */
-static void put_task(struct ib_ucontext *ib)
+static void ucontext_put_task(struct ib_ucontext *ib)
 {
 	if (ib->res.task)
 		put_task_struct(ib->res.task);
@@ -162,10 +163,10 @@ static void put_task(struct ib_ucontext *ib)
 
 static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
-	int err = fill_context(ib, udata);
+	int err = ucontext_fill(ib, udata);
 
 	if (err)
-		put_task(ib);
+		ucontext_put_task(ib);
 	return err;
 }
 
@@ -194,7 +195,7 @@ static void disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
-static int start(struct cxib_ibdev *ibdev)
+static int ucontext_start(struct cxib_ibdev *ibdev)
 {
 	unsigned int pages = ibdev->hw->caps.memic_bar_size >> PAGE_SHIFT;
 	int err;
@@ -214,7 +215,7 @@ static int start(struct cxib_ibdev *ibdev)
 	return 0;
 }
 
-static void stop(struct cxib_ibdev *ibdev)
+static void ucontext_stop(struct cxib_ibdev *ibdev)
 {
 	cxib_clock_stop(ibdev);
 	cxib_devx_stop(ibdev);
@@ -249,8 +250,8 @@ const struct cxib_user_interface cxib_user_interface = {
 	.ops = &ops,
 	.cq_ops = &cxib_cq_ops,
 	.definitions = cxib_user_definitions,
-	.start = start,
-	.stop = stop,
+	.start = ucontext_start,
+	.stop = ucontext_stop,
 	.unpin_record = cxib_unpin_record,
 	.free_dm = cxib_free_dm,
 	.completion = cxib_devx_completion,

@@ -19,7 +19,7 @@
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
-static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
+static int ucq_entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 {
 	if (padded) {
 		*size = HW_CQE_SIZE_128_BYTES_PAD;
@@ -38,9 +38,9 @@ static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 }
 
 /* libmlx5 must choose a mini-CQE format, although the formats matter for Ethernet only. */
-static int choose_compression(const struct cxib_device_caps *caps,
-			      const struct mlx5_ib_create_cq *request,
-			      struct cxib_cq_params *params)
+static int ucq_choose_compression(const struct cxib_device_caps *caps,
+				  const struct mlx5_ib_create_cq *request,
+				  struct cxib_cq_params *params)
 {
 	if (!request->cqe_comp_en)
 		return 0;
@@ -62,8 +62,8 @@ static int choose_compression(const struct cxib_device_caps *caps,
 	}
 }
 
-static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *attr,
-			 const struct mlx5_ib_create_cq *request)
+static int ucq_check_request(struct ib_device *ib, const struct ib_cq_init_attr *attr,
+			     const struct mlx5_ib_create_cq *request)
 {
 	u32 known = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
 	u32 flags = attr->flags;
@@ -88,7 +88,7 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 }
 
 /* Refuses buffers in the memory of other devices. */
-static int cq_refuse_buffers(struct ib_device *ib, const struct uverbs_attr_bundle *attrs)
+static int ucq_refuse_buffers(struct ib_device *ib, const struct uverbs_attr_bundle *attrs)
 {
 	static const u16 ids[] = {
 #ifndef CXIB_LACKS_CQ_BUFFER_ATTRIBUTES
@@ -105,7 +105,7 @@ static int cq_refuse_buffers(struct ib_device *ib, const struct uverbs_attr_bund
 	return cxib_refuse_attributes(ib, "create CQ", attrs, ids, ARRAY_SIZE(ids));
 }
 
-static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
+static int ucq_uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 {
 #ifdef CXIB_LACKS_CQ_UAR_ATTRIBUTE
 	return -ENOENT;
@@ -115,11 +115,11 @@ static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 }
 
 /* If the request names no UAR, the CQ uses the first static UAR of the context. */
-static int choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bundle *attrs,
-		      const struct mlx5_ib_create_cq *request, u32 *number)
+static int ucq_choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bundle *attrs,
+			  const struct mlx5_ib_create_cq *request, u32 *number)
 {
 	struct rdma_user_mmap_entry *first = cxib_bfregs_uar(context->bfregs, 0);
-	int err = uar_attribute(attrs, number);
+	int err = ucq_uar_attribute(attrs, number);
 
 	if (err != -ENOENT)
 		return err;
@@ -132,11 +132,11 @@ static int choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bu
 	return 0;
 }
 
-static int hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
-		    struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
-		    u32 *number)
+static int ucq_hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
+			struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
+			u32 *number)
 {
-	int err = choose_uar(context, attrs, request, number);
+	int err = ucq_choose_uar(context, attrs, request, number);
 
 	if (err)
 		return err;
@@ -148,7 +148,7 @@ static int hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
 	return 0;
 }
 
-static int create_hw(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_params *params)
+static int ucq_create_hw(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_params *params)
 {
 	struct mlx5_ib_create_cq_resp response = {};
 	int err;
@@ -165,8 +165,8 @@ static int create_hw(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_
 	return err;
 }
 
-static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr,
-			  struct uverbs_attr_bundle *attrs)
+static int ucq_create_user(struct cxib_cq *cq, const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
@@ -177,17 +177,17 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	struct cxib_user_memory memory;
 	int err;
 
-	err = cq_refuse_buffers(cq->ib.device, attrs);
+	err = ucq_refuse_buffers(cq->ib.device, attrs);
 	if (!err)
 		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
-		err = check_request(cq->ib.device, attr, &request);
+		err = ucq_check_request(cq->ib.device, attr, &request);
 	if (!err)
-		err = entry_size(request.cqe_size,
-				 request.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
-				 &params.entry_size);
+		err = ucq_entry_size(request.cqe_size,
+				     request.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
+				     &params.entry_size);
 	if (!err)
-		err = choose_compression(&to_ibdev(cq->ib.device)->hw->caps, &request, &params);
+		err = ucq_choose_compression(&to_ibdev(cq->ib.device)->hw->caps, &request, &params);
 	if (!err)
 		err = cxib_cq_init(&cq->ib, attr);
 	if (err)
@@ -206,9 +206,9 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	err = cxib_pin_queue(context, &memory, cq->user, &cq->buffer, &cq->dbr.dma);
 	if (err)
 		goto free_user;
-	err = hold_uar(cq, context, attrs, &request, &params.uar);
+	err = ucq_hold_uar(cq, context, attrs, &request, &params.uar);
 	if (!err)
-		err = create_hw(cq, udata, &params);
+		err = ucq_create_hw(cq, udata, &params);
 	if (!err)
 		return 0;
 	cxib_unpin_failed_queue(cq->ib.device, cq->user, &cq->buffer, err);
@@ -232,7 +232,7 @@ int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 {
 	if (!attrs)
 		return cxib_create_cq_kernel(ib, attr, NULL);
-	return create_user_cq(to_cq(ib), attr, attrs);
+	return ucq_create_user(to_cq(ib), attr, attrs);
 }
 
 int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
@@ -253,21 +253,21 @@ int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	return 0;
 }
 
-static u32 bytes_of_entry(const struct cxib_cq *cq)
+static u32 ucq_bytes_of_entry(const struct cxib_cq *cq)
 {
 	return cq->user_entry == HW_CQE_SIZE_64_BYTES ? 64 : 128;
 }
 
-static int check_resize(const struct cxib_cq *cq, unsigned int entries,
-			const struct mlx5_ib_resize_cq *request)
+static int ucq_check_resize(const struct cxib_cq *cq, unsigned int entries,
+			    const struct mlx5_ib_resize_cq *request)
 {
 	struct ib_device *ib = cq->ib.device;
 
 	if (request->reserved0 || request->reserved1)
 		return -EOPNOTSUPP;
-	if (request->cqe_size != bytes_of_entry(cq)) {
+	if (request->cqe_size != ucq_bytes_of_entry(cq)) {
 		ibdev_dbg(ib, "resize CQ: CQE size changes from %u to %u\n",
-			  bytes_of_entry(cq), request->cqe_size);
+			  ucq_bytes_of_entry(cq), request->cqe_size);
 		return -EINVAL;
 	}
 	if (entries < 1 || entries > ib->attrs.max_cqe) {
@@ -279,12 +279,12 @@ static int check_resize(const struct cxib_cq *cq, unsigned int entries,
 }
 
 /* libmlx5 copies the CQEs that it has not polled. A RESIZE_CQ CQE ends the old ring. */
-static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
+static int ucq_move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	const struct cxib_user_memory memory = {
 		.buffer = address,
-		.size = (size_t)bytes_of_entry(cq) << log_size,
+		.size = (size_t)ucq_bytes_of_entry(cq) << log_size,
 	};
 	struct cxib_user_queue user = {};
 	struct cxib_buffer buffer = {};
@@ -335,12 +335,12 @@ int cxib_resize_cq_user(struct ib_cq *ib, unsigned int entries, struct ib_udata 
 		return -EOPNOTSUPP;
 	err = cxib_copy_req(udata, &request, sizeof(request), sizeof(request));
 	if (!err)
-		err = check_resize(cq, entries, &request);
+		err = ucq_check_resize(cq, entries, &request);
 	if (err)
 		return err;
 	log_size = order_base_2(entries + 1);
 	guard(mutex)(&context->resize_lock);
-	return log_size == cq->log_size ? 0 : move_queue(cq, request.buf_addr, log_size);
+	return log_size == cq->log_size ? 0 : ucq_move_queue(cq, request.buf_addr, log_size);
 }
 
 #ifndef CXIB_LACKS_CQ_UAR_ATTRIBUTE

@@ -39,12 +39,12 @@
 #define MIN_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
 			 sizeof(struct hw_qpc))
 
-static u32 word_of(const void *message, unsigned int index)
+static u32 devx_cmd_word_of(const void *message, unsigned int index)
 {
 	return be32_to_cpu(((const __be32 *)message)[index]);
 }
 
-static u16 opcode_of(const void *in)
+static u16 devx_cmd_opcode_of(const void *in)
 {
 	return hw_cmd_in_get_opcode(in);
 }
@@ -90,7 +90,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_tunnelled);
  */
 u32 cxib_devx_num_qpns(const void *in)
 {
-	if (opcode_of(in) != HW_CMD_CREATE_GENERAL_OBJECT ||
+	if (devx_cmd_opcode_of(in) != HW_CMD_CREATE_GENERAL_OBJECT ||
 	    hw_general_obj_in_cmd_hdr_get_obj_type(in) != OBJECT_RESERVED_NUMBERS)
 		return 0;
 	return BIT(hw_general_obj_create_param_get_log_obj_range
@@ -124,7 +124,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_reserve_qpns);
  */
 bool cxib_devx_is_general_cmd(const void *in)
 {
-	switch (opcode_of(in)) {
+	switch (devx_cmd_opcode_of(in)) {
 	case HW_CMD_NOP:
 	case HW_CMD_QUERY_ADAPTER:
 	case HW_CMD_QUERY_HCA_CAP:
@@ -146,7 +146,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_general_cmd);
  * A PA mkey would grant access to all memory of the host. MTTs must come from a umem, and UMR must
  * not replace them.
  */
-static int check_mkey(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_mkey(void *in, struct cxib_devx_refs *refs)
 {
 	const struct hw_mkc *context = hw_create_mkey_in_get_memory_key_mkey_entry(in);
 	u32 mode = hw_mkc_get_access_mode_1_0(context) |
@@ -169,14 +169,14 @@ static int check_mkey(void *in, struct cxib_devx_refs *refs)
 }
 
 /* DESTROY_PSV destroys a single PSV, so a command may create only one. */
-static int check_psv(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_psv(void *in, struct cxib_devx_refs *refs)
 {
 	refs->has_pd = true;
 	refs->pd = hw_create_psv_in_get_pd(in);
 	return hw_create_psv_in_get_num_psv(in) == 1 ? 0 : -EINVAL;
 }
 
-static int check_cq(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_cq(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
 
@@ -195,7 +195,7 @@ static int check_cq(void *in, struct cxib_devx_refs *refs)
  * The resd_lkey grants access to all memory of the host, and a fast registration writes DMA
  * addresses.
  */
-static bool has_rights_of_kernel(const struct hw_qpc *context)
+static bool devx_cmd_has_rights_of_kernel(const struct hw_qpc *context)
 {
 	return hw_qpc_get_rlky(context) || hw_qpc_get_fre(context);
 }
@@ -204,12 +204,12 @@ static bool has_rights_of_kernel(const struct hw_qpc *context)
  * uverbs requires CAP_NET_RAW for two attributes: a controlled Q_Key, which the GSI QPs of the
  * fabric accept, and the QPN of another QP as source in the DETH.
  */
-static bool needs_net_raw(const struct hw_qpc *context)
+static bool devx_cmd_needs_net_raw(const struct hw_qpc *context)
 {
 	return hw_qpc_get_q_key(context) & CONTROLLED_Q_KEY || hw_qpc_get_deth_sqpn(context);
 }
 
-static int check_qp(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_qp(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_qpc *context = hw_create_qp_in_qpc(in);
 
@@ -222,7 +222,7 @@ static int check_qp(void *in, struct cxib_devx_refs *refs)
 	default:
 		return -EPERM;
 	}
-	if (has_rights_of_kernel(context))
+	if (devx_cmd_has_rights_of_kernel(context))
 		return -EPERM;
 	hw_create_qp_in_set_wq_umem_valid(in, 1);
 	hw_qpc_set_dbr_umem_valid(context, 1);
@@ -235,12 +235,12 @@ static int check_qp(void *in, struct cxib_devx_refs *refs)
 		.cqs = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) },
 		.has_srq = hw_qpc_get_rq_type(context) == HW_QP_RQ_TYPE_SRQ_RQ,
 		.srq = hw_qpc_get_srqn_rmpn_xrqn(context),
-		.net_raw = needs_net_raw(context),
+		.net_raw = devx_cmd_needs_net_raw(context),
 	};
 	return 0;
 }
 
-static int check_dct(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_dct(void *in, struct cxib_devx_refs *refs)
 {
 	const struct hw_dctc *context = hw_create_dct_in_get_dct_context_entry(in);
 
@@ -257,7 +257,7 @@ static int check_dct(void *in, struct cxib_devx_refs *refs)
 	return 0;
 }
 
-static void check_wq(struct hw_wq *queue, struct cxib_devx_refs *refs)
+static void devx_cmd_check_wq(struct hw_wq *queue, struct cxib_devx_refs *refs)
 {
 	refs->has_pd = true;
 	refs->pd = hw_wq_get_pd(queue);
@@ -265,24 +265,24 @@ static void check_wq(struct hw_wq *queue, struct cxib_devx_refs *refs)
 	hw_wq_set_dbr_umem_valid(queue, 1);
 }
 
-static int check_rmp(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_rmp(void *in, struct cxib_devx_refs *refs)
 {
-	check_wq(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), refs);
+	devx_cmd_check_wq(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), refs);
 	return 0;
 }
 
-static int check_xrq(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_xrq(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_xrqc *context = hw_create_xrq_in_xrq_context(in);
 
 	if (hw_xrqc_get_rlkey(context))
 		return -EPERM;
-	check_wq(hw_xrqc_wq(context), refs);
+	devx_cmd_check_wq(hw_xrqc_wq(context), refs);
 	refs->cqs[refs->cq_count++] = hw_xrqc_get_cqn(context);
 	return 0;
 }
 
-static int check_general(void *in, struct cxib_devx_refs *refs)
+static int devx_cmd_check_general(void *in, struct cxib_devx_refs *refs)
 {
 	switch (hw_general_obj_in_cmd_hdr_get_obj_type(in)) {
 	case OBJECT_SCHEDULING_ELEMENT:
@@ -295,7 +295,7 @@ static int check_general(void *in, struct cxib_devx_refs *refs)
 }
 
 /**
- * struct kind - commands for objects of one kind
+ * struct devx_cmd_kind - commands for objects of one kind
  * @create: create opcode
  * @destroy: destroy opcode
  * @query: query opcode; 0: none
@@ -303,7 +303,7 @@ static int check_general(void *in, struct cxib_devx_refs *refs)
  * @number_word: word of the output of @create that holds the number
  * @check: checks and completes the input of @create
  */
-struct kind {
+struct devx_cmd_kind {
 	u16 create;
 	u16 destroy;
 	u16 query;
@@ -312,39 +312,39 @@ struct kind {
 	int (*check)(void *in, struct cxib_devx_refs *refs);
 };
 
-static const struct kind kinds[] = {
+static const struct devx_cmd_kind kinds[] = {
 	[CXIB_DEVX_MKEY] = {
 		HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, HW_CMD_QUERY_MKEY,
-		sizeof(struct hw_create_mkey_in), NUMBER_WORD, check_mkey,
+		sizeof(struct hw_create_mkey_in), NUMBER_WORD, devx_cmd_check_mkey,
 	},
 	[CXIB_DEVX_PSV] = {
 		HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, 0,
-		sizeof(struct hw_create_psv_in), 4, check_psv,
+		sizeof(struct hw_create_psv_in), 4, devx_cmd_check_psv,
 	},
 	[CXIB_DEVX_CQ] = {
 		HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, HW_CMD_QUERY_CQ,
-		sizeof(struct hw_create_cq_in), NUMBER_WORD, check_cq,
+		sizeof(struct hw_create_cq_in), NUMBER_WORD, devx_cmd_check_cq,
 	},
 	[CXIB_DEVX_QP] = {
 		HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, HW_CMD_QUERY_QP,
-		sizeof(struct hw_create_qp_in), NUMBER_WORD, check_qp,
+		sizeof(struct hw_create_qp_in), NUMBER_WORD, devx_cmd_check_qp,
 	},
 	[CXIB_DEVX_DCT] = {
 		HW_CMD_CREATE_DCT, HW_CMD_DESTROY_DCT, HW_CMD_QUERY_DCT,
-		sizeof(struct hw_create_dct_in), NUMBER_WORD, check_dct,
+		sizeof(struct hw_create_dct_in), NUMBER_WORD, devx_cmd_check_dct,
 	},
 	[CXIB_DEVX_RMP] = {
 		HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, HW_CMD_QUERY_RMP,
-		sizeof(struct hw_create_rmp_in), NUMBER_WORD, check_rmp,
+		sizeof(struct hw_create_rmp_in), NUMBER_WORD, devx_cmd_check_rmp,
 	},
 	[CXIB_DEVX_XRQ] = {
 		HW_CMD_CREATE_XRQ, HW_CMD_DESTROY_XRQ, HW_CMD_QUERY_XRQ,
-		sizeof(struct hw_create_xrq_in), NUMBER_WORD, check_xrq,
+		sizeof(struct hw_create_xrq_in), NUMBER_WORD, devx_cmd_check_xrq,
 	},
 	[CXIB_DEVX_GENERAL] = {
 		HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT,
 		HW_CMD_QUERY_GENERAL_OBJECT,
-		sizeof(struct hw_general_obj_in_cmd_hdr), NUMBER_WORD, check_general,
+		sizeof(struct hw_general_obj_in_cmd_hdr), NUMBER_WORD, devx_cmd_check_general,
 	},
 };
 
@@ -364,7 +364,7 @@ static_assert(ARRAY_SIZE(kinds) == CXIB_DEVX_KINDS);
 int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
 			   struct cxib_devx_refs *refs)
 {
-	const u16 opcode = opcode_of(in);
+	const u16 opcode = devx_cmd_opcode_of(in);
 	unsigned int i;
 
 	*refs = (struct cxib_devx_refs){};
@@ -393,7 +393,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
  */
 size_t cxib_devx_create_outlen(const void *in, size_t length)
 {
-	const u16 opcode = opcode_of(in);
+	const u16 opcode = devx_cmd_opcode_of(in);
 	size_t needed = 0;
 	unsigned int i;
 
@@ -414,7 +414,7 @@ void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_i
 {
 	const unsigned int word = kinds[object->kind].number_word;
 
-	object->number = length < (word + 1) * sizeof(__be32) ? 0 : word_of(out, word);
+	object->number = length < (word + 1) * sizeof(__be32) ? 0 : devx_cmd_word_of(out, word);
 	if (object->kind != CXIB_DEVX_GENERAL)
 		object->number &= NUMBER_MASK;
 }
@@ -436,9 +436,9 @@ void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_build_destroy);
 
 /* The upper bits are options of some commands. */
-static bool is_about(const struct cxib_devx_obj_id *object, const void *in)
+static bool devx_cmd_is_about(const struct cxib_devx_obj_id *object, const void *in)
 {
-	const u32 number = word_of(in, NUMBER_WORD);
+	const u32 number = devx_cmd_word_of(in, NUMBER_WORD);
 
 	if (object->kind == CXIB_DEVX_GENERAL)
 		return number == object->number &&
@@ -457,7 +457,8 @@ int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in)
 {
 	const u16 query = kinds[object->kind].query;
 
-	return query && opcode_of(in) == query && is_about(object, in) ? 0 : -EINVAL;
+	return query && devx_cmd_opcode_of(in) == query && devx_cmd_is_about(object, in) ? 0 :
+											   -EINVAL;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_query);
 
@@ -498,12 +499,12 @@ void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_hide_addresses);
 
 /* A transition cannot change the references of a QP, but its input has fields for them. */
-static void get_refs(const struct hw_qpc *context, struct cxib_devx_refs *refs)
+static void devx_cmd_get_refs(const struct hw_qpc *context, struct cxib_devx_refs *refs)
 {
 	const u32 cqs[] = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) };
 	unsigned int i;
 
-	refs->net_raw = needs_net_raw(context);
+	refs->net_raw = devx_cmd_needs_net_raw(context);
 	refs->pd = hw_qpc_get_pd(context);
 	refs->has_pd = refs->pd;
 	refs->srq = hw_qpc_get_srqn_rmpn_xrqn(context);
@@ -514,26 +515,26 @@ static void get_refs(const struct hw_qpc *context, struct cxib_devx_refs *refs)
 }
 
 /* The kernel keeps a copy of the state of verbs QPs. */
-static int check_transition(const struct cxib_devx_obj_id *object, const void *in, size_t length,
-			    struct cxib_devx_refs *refs)
+static int devx_cmd_check_transition(const struct cxib_devx_obj_id *object, const void *in,
+				     size_t length, struct cxib_devx_refs *refs)
 {
 	const struct hw_qpc *context = hw_rst2init_qp_in_get_qpc(in);
 
-	if (object->from_verbs && opcode_of(in) != HW_CMD_INIT2INIT_QP &&
-	    opcode_of(in) != HW_CMD_RTS2RTS_QP)
+	if (object->from_verbs && devx_cmd_opcode_of(in) != HW_CMD_INIT2INIT_QP &&
+	    devx_cmd_opcode_of(in) != HW_CMD_RTS2RTS_QP)
 		return -EPERM;
 	if (length < MIN_TRANSITION)
 		return -EINVAL;
-	if (has_rights_of_kernel(context) || hw_qpc_get_dbr_addr(context))
+	if (devx_cmd_has_rights_of_kernel(context) || hw_qpc_get_dbr_addr(context))
 		return -EPERM;
-	get_refs(context, refs);
+	devx_cmd_get_refs(context, refs);
 	return 0;
 }
 
-static int check_qp_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length,
-			   struct cxib_devx_refs *refs)
+static int devx_cmd_check_qp_modify(const struct cxib_devx_obj_id *object, const void *in,
+				    size_t length, struct cxib_devx_refs *refs)
 {
-	switch (opcode_of(in)) {
+	switch (devx_cmd_opcode_of(in)) {
 	case HW_CMD_RST2INIT_QP:
 	case HW_CMD_INIT2INIT_QP:
 	case HW_CMD_INIT2RTR_QP:
@@ -541,7 +542,7 @@ static int check_qp_modify(const struct cxib_devx_obj_id *object, const void *in
 	case HW_CMD_RTS2RTS_QP:
 	case HW_CMD_SQERR2RTS_QP:
 	case HW_CMD_SQD_RTS_QP:
-		return check_transition(object, in, length, refs);
+		return devx_cmd_check_transition(object, in, length, refs);
 	case HW_CMD_2ERR_QP:
 	case HW_CMD_2RST_QP:
 		return object->from_verbs ? -EPERM : 0;
@@ -551,34 +552,35 @@ static int check_qp_modify(const struct cxib_devx_obj_id *object, const void *in
 }
 
 /* Moderation of completion events only, not the location of the ring nor the EQ. */
-static int check_cq_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length)
+static int devx_cmd_check_cq_modify(const struct cxib_devx_obj_id *object, const void *in,
+				    size_t length)
 {
 	const u32 allowed = HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD |
 			     HW_CQ_MODIFY_FIELD_SELECT_CQ_MAX_COUNT |
 			     HW_CQ_MODIFY_FIELD_SELECT_OI |
 			     HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD_MODE;
 
-	if (opcode_of(in) != HW_CMD_MODIFY_CQ || length < sizeof(struct hw_modify_cq_in))
+	if (devx_cmd_opcode_of(in) != HW_CMD_MODIFY_CQ || length < sizeof(struct hw_modify_cq_in))
 		return -EINVAL;
 	if (object->from_verbs || hw_modify_cq_in_get_op_mod(in) != HW_MODIFY_CQ_OP_MOD_MODIFY_CQ ||
-	    word_of(in, 3) & ~allowed)
+	    devx_cmd_word_of(in, 3) & ~allowed)
 		return -EPERM;
 	return 0;
 }
 
-static int check_rmp_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
-			    struct cxib_devx_refs *refs)
+static int devx_cmd_check_rmp_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
+				     struct cxib_devx_refs *refs)
 {
-	if (opcode_of(in) != HW_CMD_MODIFY_RMP || length < sizeof(struct hw_modify_rmp_in))
+	if (devx_cmd_opcode_of(in) != HW_CMD_MODIFY_RMP || length < sizeof(struct hw_modify_rmp_in))
 		return -EINVAL;
 	static_assert(sizeof(struct hw_modify_rmp_in) == sizeof(struct hw_create_rmp_in));
-	return object->from_verbs ? -EPERM : check_rmp(in, refs);
+	return object->from_verbs ? -EPERM : devx_cmd_check_rmp(in, refs);
 }
 
 /* ARM_RQ arms the limit event of SRQs of several kinds, whose numbers must not be confused. */
-static int check_xrq_modify(const void *in)
+static int devx_cmd_check_xrq_modify(const void *in)
 {
-	if (opcode_of(in) != HW_CMD_ARM_RQ)
+	if (devx_cmd_opcode_of(in) != HW_CMD_ARM_RQ)
 		return -EINVAL;
 	return hw_arm_rq_in_get_op_mod(in) == HW_ARM_RQ_OP_MOD_XRQ ? 0 : -EPERM;
 }
@@ -599,21 +601,21 @@ int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size
 			   struct cxib_devx_refs *refs)
 {
 	*refs = (struct cxib_devx_refs){};
-	if (!is_about(object, in))
+	if (!devx_cmd_is_about(object, in))
 		return -EINVAL;
 	switch (object->kind) {
 	case CXIB_DEVX_CQ:
-		return check_cq_modify(object, in, length);
+		return devx_cmd_check_cq_modify(object, in, length);
 	case CXIB_DEVX_QP:
-		return check_qp_modify(object, in, length, refs);
+		return devx_cmd_check_qp_modify(object, in, length, refs);
 	case CXIB_DEVX_RMP:
-		return check_rmp_modify(object, in, length, refs);
+		return devx_cmd_check_rmp_modify(object, in, length, refs);
 	case CXIB_DEVX_DCT:
-		return opcode_of(in) == HW_CMD_ARM_DCT ? 0 : -EINVAL;
+		return devx_cmd_opcode_of(in) == HW_CMD_ARM_DCT ? 0 : -EINVAL;
 	case CXIB_DEVX_XRQ:
-		return check_xrq_modify(in);
+		return devx_cmd_check_xrq_modify(in);
 	case CXIB_DEVX_GENERAL:
-		return opcode_of(in) == HW_CMD_MODIFY_GENERAL_OBJECT ? 0 : -EINVAL;
+		return devx_cmd_opcode_of(in) == HW_CMD_MODIFY_GENERAL_OBJECT ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
 	}

@@ -16,7 +16,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /* capable() writes to the audit log, so it is called only if the device supports the right. */
-static u32 rights_of_caller(u32 uctx_cap)
+static u32 devx_rights_of_caller(u32 uctx_cap)
 {
 	return cxib_devx_rights(uctx_cap,
 				uctx_cap & HW_UCTX_CAP_RAW_TX && capable(CAP_NET_RAW),
@@ -51,8 +51,8 @@ int cxib_devx_open(struct cxib_ucontext *context)
 		ibdev_dbg(&ibdev->ib, "alloc ucontext: DEVX not supported\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_cmd_create_uctx(commands_of(ibdev), rights_of_caller(ibdev->hw->caps.uctx_cap),
-				    &context->uid);
+	return cxib_cmd_create_uctx(commands_of(ibdev),
+				    devx_rights_of_caller(ibdev->hw->caps.uctx_cap), &context->uid);
 }
 
 /**

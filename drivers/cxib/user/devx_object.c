@@ -51,12 +51,12 @@ struct cxib_devx_object {
 	u32 num_qpns;
 };
 
-static struct cxib_devx_events *devx_events_of(const struct cxib_devx_object *object)
+static struct cxib_devx_events *devx_obj_events_of(const struct cxib_devx_object *object)
 {
 	return to_ibdev(object->context->ib.device)->devx_events;
 }
 
-static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
+static bool devx_obj_is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 {
 	unsigned int i;
 
@@ -67,17 +67,17 @@ static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 }
 
 /* Index of an object in devx_objects, which has the kinds to which commands can refer. */
-static unsigned long index_of(enum cxib_devx_kind kind, u32 number)
+static unsigned long devx_obj_index_of(enum cxib_devx_kind kind, u32 number)
 {
 	return (unsigned long)kind << NUMBER_BITS | number;
 }
 
-static bool has_devx_object(struct cxib_ucontext *context, enum cxib_devx_kind kind, u32 number)
+static bool devx_obj_has_devx(struct cxib_ucontext *context, enum cxib_devx_kind kind, u32 number)
 {
-	return xa_load(&context->devx_objects, index_of(kind, number));
+	return xa_load(&context->devx_objects, devx_obj_index_of(kind, number));
 }
 
-static bool has_cq(struct cxib_ucontext *context, u32 number)
+static bool devx_obj_has_cq(struct cxib_ucontext *context, u32 number)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_cq *cq;
@@ -87,10 +87,10 @@ static bool has_cq(struct cxib_ucontext *context, u32 number)
 	cq = xa_load(&ibdev->cqs, number);
 	is_own = cq && cq->uid == context->uid;
 	xa_unlock_irq(&ibdev->cqs);
-	return is_own || has_devx_object(context, CXIB_DEVX_CQ, number);
+	return is_own || devx_obj_has_devx(context, CXIB_DEVX_CQ, number);
 }
 
-static bool has_srq(struct cxib_ucontext *context, u32 number)
+static bool devx_obj_has_srq(struct cxib_ucontext *context, u32 number)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_srq *srq;
@@ -101,18 +101,18 @@ static bool has_srq(struct cxib_ucontext *context, u32 number)
 	is_own = srq && srq->ib.srq_type == IB_SRQT_BASIC &&
 		 to_pd(srq->ib.pd)->uid == context->uid;
 	xa_unlock_irq(&ibdev->srqs);
-	return is_own || has_devx_object(context, CXIB_DEVX_RMP, number) ||
-	       has_devx_object(context, CXIB_DEVX_XRQ, number);
+	return is_own || devx_obj_has_devx(context, CXIB_DEVX_RMP, number) ||
+	       devx_obj_has_devx(context, CXIB_DEVX_XRQ, number);
 }
 
-static int not_owned(const struct cxib_ucontext *context, const char *name, u32 number)
+static int devx_obj_not_owned(const struct cxib_ucontext *context, const char *name, u32 number)
 {
 	ibdev_dbg(context->ib.device, "%s 0x%x not owned by the context\n", name, number);
 	return -EINVAL;
 }
 
 /* The driver does not rely on the device to protect the kernel's objects. */
-static int check_refs(struct cxib_ucontext *context, const struct cxib_devx_refs *refs)
+static int devx_obj_check_refs(struct cxib_ucontext *context, const struct cxib_devx_refs *refs)
 {
 	unsigned int i;
 
@@ -120,31 +120,32 @@ static int check_refs(struct cxib_ucontext *context, const struct cxib_devx_refs
 
 	if (refs->net_raw && !capable(CAP_NET_RAW))
 		return -EPERM;
-	if (refs->has_eqn && !is_completion_eq(to_ibdev(context->ib.device)->hw, refs->eqn))
-		return not_owned(context, "EQ", refs->eqn);
+	if (refs->has_eqn &&
+	    !devx_obj_is_completion_eq(to_ibdev(context->ib.device)->hw, refs->eqn))
+		return devx_obj_not_owned(context, "EQ", refs->eqn);
 	if (refs->has_pd && !xa_load(&context->domains, refs->pd))
-		return not_owned(context, "PD", refs->pd);
+		return devx_obj_not_owned(context, "PD", refs->pd);
 	for (i = 0; i < refs->cq_count; i++)
-		if (!has_cq(context, refs->cqs[i]))
-			return not_owned(context, "CQ", refs->cqs[i]);
-	if (refs->has_srq && !has_srq(context, refs->srq))
-		return not_owned(context, "SRQ", refs->srq);
+		if (!devx_obj_has_cq(context, refs->cqs[i]))
+			return devx_obj_not_owned(context, "CQ", refs->cqs[i]);
+	if (refs->has_srq && !devx_obj_has_srq(context, refs->srq))
+		return devx_obj_not_owned(context, "SRQ", refs->srq);
 	return 0;
 }
 
-static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs *refs)
+static int devx_obj_hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs *refs)
 {
 	if (!refs->has_uar)
 		return 0;
 	object->uar = cxib_hold_uar(object->context, refs->uar);
-	return object->uar ? 0 : not_owned(object->context, "UAR", refs->uar);
+	return object->uar ? 0 : devx_obj_not_owned(object->context, "UAR", refs->uar);
 }
 
 /*
  * A reserved QPN costs no memory, so without limits programs could reserve all QPNs. A user context
  * gets a quarter of the QPNs of the device, all user contexts together get half of them.
  */
-static int reserve_qpns(struct cxib_devx_object *object, const void *in)
+static int devx_obj_reserve_qpns(struct cxib_devx_object *object, const void *in)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
 	const u32 max = BIT(ibdev->hw->caps.log_max_qp);
@@ -162,7 +163,7 @@ static int reserve_qpns(struct cxib_devx_object *object, const void *in)
 	return err;
 }
 
-static void free_object(struct cxib_devx_object *object)
+static void devx_obj_free(struct cxib_devx_object *object)
 {
 	atomic_sub(object->num_qpns, &to_ibdev(object->context->ib.device)->reserved_qpns);
 	atomic_sub(object->num_qpns, &object->context->reserved_qpns);
@@ -171,15 +172,15 @@ static void free_object(struct cxib_devx_object *object)
 	kfree(object);
 }
 
-static int reject(const struct cxib_ucontext *context, const void *in, int err)
+static int devx_obj_reject(const struct cxib_ucontext *context, const void *in, int err)
 {
 	ibdev_dbg(context->ib.device, "DEVX command %s (0x%03x) rejected: error %d\n",
 		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in), err);
 	return err;
 }
 
-static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, void *in,
-					       size_t length)
+static struct cxib_devx_object *devx_obj_prepare(struct cxib_ucontext *context, void *in,
+						 size_t length)
 {
 	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
 	struct cxib_devx_refs refs;
@@ -190,20 +191,20 @@ static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, vo
 	object->context = context;
 	err = cxib_devx_check_create(in, length, &object->identity, &refs);
 	if (!err)
-		err = check_refs(context, &refs);
+		err = devx_obj_check_refs(context, &refs);
 	if (!err)
-		err = hold_uar(object, &refs);
+		err = devx_obj_hold_uar(object, &refs);
 	if (!err)
-		err = reserve_qpns(object, in);
+		err = devx_obj_reserve_qpns(object, in);
 	if (err) {
-		reject(context, in, err);
-		free_object(object);
+		devx_obj_reject(context, in, err);
+		devx_obj_free(object);
 		return ERR_PTR(err);
 	}
 	return object;
 }
 
-static bool devx_can_be_referred_to(const struct cxib_devx_object *object)
+static bool devx_obj_can_be_referred_to(const struct cxib_devx_object *object)
 {
 	switch (object->identity.kind) {
 	case CXIB_DEVX_CQ:
@@ -216,26 +217,27 @@ static bool devx_can_be_referred_to(const struct cxib_devx_object *object)
 }
 
 /* From here on commands can refer to the object. */
-static int publish(struct cxib_devx_object *object)
+static int devx_obj_publish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
 
-	if (!devx_can_be_referred_to(object))
+	if (!devx_obj_can_be_referred_to(object))
 		return 0;
 	return xa_err(xa_store(&object->context->devx_objects,
-			       index_of(identity->kind, identity->number), object, GFP_KERNEL));
+			       devx_obj_index_of(identity->kind, identity->number), object,
+			       GFP_KERNEL));
 }
 
-static void unpublish(struct cxib_devx_object *object)
+static void devx_obj_unpublish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
 
-	if (devx_can_be_referred_to(object))
+	if (devx_obj_can_be_referred_to(object))
 		xa_erase(&object->context->devx_objects,
-			 index_of(identity->kind, identity->number));
+			 devx_obj_index_of(identity->kind, identity->number));
 }
 
-static int devx_await_drained(struct cxib_devx_object *object)
+static int devx_obj_await_drained(struct cxib_devx_object *object)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(object->context->ib.device);
 	const unsigned long end = jiffies + DRAIN_LIMIT;
@@ -253,7 +255,7 @@ static int devx_await_drained(struct cxib_devx_object *object)
 }
 
 /* The device destroys only a DCT without connections. */
-static int devx_drain(struct cxib_devx_object *object)
+static int devx_obj_drain(struct cxib_devx_object *object)
 {
 	struct cxib_ucontext *context = object->context;
 	int err = 0;
@@ -266,10 +268,10 @@ static int devx_drain(struct cxib_devx_object *object)
 	if (err)
 		return err;
 	object->is_draining = true;
-	return devx_await_drained(object);
+	return devx_obj_await_drained(object);
 }
 
-static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy *destroy)
+static int devx_obj_execute_destroy(struct cxib_devx_object *object, struct cxib_destroy *destroy)
 {
 	struct hw_general_obj_in_cmd_hdr in;
 	struct hw_general_obj_out_cmd_hdr out;
@@ -283,46 +285,46 @@ static int execute_destroy(struct cxib_devx_object *object, struct cxib_destroy 
 		destroy->before = HW_CMD_DRAIN_DCT;
 	err = cxib_orphans_check(to_ibdev(object->context->ib.device), &object->context->ib,
 				 destroy) ?:
-	      devx_drain(object);
+	      devx_obj_drain(object);
 	if (err)
 		return err;
 	destroy->before = 0;
 	/* From here on the device may give the number to another user context. */
-	cxib_devx_target_detach(devx_events_of(object), &object->target);
+	cxib_devx_target_detach(devx_obj_events_of(object), &object->target);
 	return cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
 }
 
-static int destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
+static int devx_obj_destroy_in_device(struct cxib_devx_object *object, struct ib_udata *udata)
 {
 	struct cxib_destroy destroy;
-	int err = execute_destroy(object, &destroy);
+	int err = devx_obj_execute_destroy(object, &destroy);
 
 	return cxib_finish_user_destroy(to_ibdev(object->context->ib.device), udata, &destroy,
 					NULL, err);
 }
 
 /* Destroys an object that user space does not know yet. */
-static void discard(struct cxib_devx_object *object)
+static void devx_obj_discard(struct cxib_devx_object *object)
 {
 	struct ib_ucontext *context = &object->context->ib;
 	struct cxib_destroy destroy;
-	int err = execute_destroy(object, &destroy);
+	int err = devx_obj_execute_destroy(object, &destroy);
 
-	cxib_devx_target_detach(devx_events_of(object), &object->target);
+	cxib_devx_target_detach(devx_obj_events_of(object), &object->target);
 	cxib_discard_object(to_ibdev(context->device), context, &destroy, NULL, err);
 }
 
-static int devx_begin_events(struct cxib_devx_object *object)
+static int devx_obj_begin_events(struct cxib_devx_object *object)
 {
 	cxib_devx_target_init(&object->target, &object->identity);
 	init_completion(&object->drained);
 	if (object->identity.kind == CXIB_DEVX_DCT)
 		object->target.drained = &object->drained;
-	return cxib_devx_target_attach(devx_events_of(object), &object->target);
+	return cxib_devx_target_attach(devx_obj_events_of(object), &object->target);
 }
 
-static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
-			    size_t out_length)
+static int devx_obj_create_in_device(struct cxib_devx_object *object, void *in, size_t in_length,
+				     void *out, size_t out_length)
 {
 	int err;
 
@@ -330,11 +332,11 @@ static int create_in_device(struct cxib_devx_object *object, void *in, size_t in
 	if (err)
 		return err;
 	cxib_devx_get_obj_id(out, out_length, &object->identity);
-	err = devx_begin_events(object);
+	err = devx_obj_begin_events(object);
 	if (!err)
-		err = publish(object);
+		err = devx_obj_publish(object);
 	if (err)
-		discard(object);
+		devx_obj_discard(object);
 	return err;
 }
 
@@ -358,12 +360,12 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	guard(rwsem_read)(&context->references);
-	object = prepare_object(context, in, in_length);
+	object = devx_obj_prepare(context, in, in_length);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = create_in_device(object, in, in_length, out, out_size);
+	err = devx_obj_create_in_device(object, in, in_length, out, out_size);
 	if (err) {
-		free_object(object);
+		devx_obj_free(object);
 	} else {
 		uobject->object = object;
 		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
@@ -373,29 +375,29 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 }
 
 /* If the device has not executed the destroy command, events still arrive. */
-static void devx_resume_events(struct cxib_devx_object *object)
+static void devx_obj_resume_events(struct cxib_devx_object *object)
 {
 	if (object->target.has_events && RB_EMPTY_NODE(&object->target.node))
-		cxib_devx_target_resume(devx_events_of(object), &object->target);
+		cxib_devx_target_resume(devx_obj_events_of(object), &object->target);
 }
 
 /* Fails while other objects refer to the object, unless the user context is being closed. */
-static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
-			  struct uverbs_attr_bundle *attrs)
+static int devx_obj_destroy(struct ib_uobject *uobject, enum rdma_remove_reason why,
+			    struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_devx_object *object = uobject->object;
 	int err;
 
 	guard(rwsem_write)(&object->context->references);
-	err = destroy_in_device(object, &attrs->driver_udata);
+	err = devx_obj_destroy_in_device(object, &attrs->driver_udata);
 	if (err) {
-		devx_resume_events(object);
+		devx_obj_resume_events(object);
 		return err;
 	}
-	unpublish(object);
-	cxib_devx_target_detach(devx_events_of(object), &object->target);
-	cxib_devx_target_end(devx_events_of(object), &object->target);
-	free_object(object);
+	devx_obj_unpublish(object);
+	cxib_devx_target_detach(devx_obj_events_of(object), &object->target);
+	cxib_devx_target_end(devx_obj_events_of(object), &object->target);
+	devx_obj_free(object);
 	return 0;
 }
 
@@ -405,7 +407,7 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
  *   embedded in a struct cxib_qp, and all openers share the real QP.
  * - A DCT has its own commands, and no number before RTR.
  */
-static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
+static int devx_obj_identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 {
 	if (ib->real_qp != ib || ib->qp_type == IB_QPT_XRC_TGT || to_qp(ib)->dct)
 		return -EINVAL;
@@ -415,7 +417,7 @@ static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 }
 
 /* Identifies an object that a verb or DEVX has created. */
-static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identity)
+static int devx_obj_identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identity)
 {
 	const struct cxib_devx_object *object = uobject->object;
 	struct ib_srq *srq = uobject->object;
@@ -430,7 +432,7 @@ static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identit
 		identity->number = to_cq(uobject->object)->cqn;
 		return 0;
 	case UVERBS_OBJECT_QP:
-		return identify_qp(uobject->object, identity);
+		return devx_obj_identify_qp(uobject->object, identity);
 	case UVERBS_OBJECT_SRQ:
 		identity->kind = CXIB_DEVX_RMP;
 		identity->number = to_srq(srq)->srqn;
@@ -456,13 +458,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	guard(rwsem_read)(&context->references);
-	err = identify(uobject, &identity);
+	err = devx_obj_identify(uobject, &identity);
 	if (!err)
 		err = cxib_devx_check_modify(&identity, in, in_length, &refs);
 	if (!err)
-		err = check_refs(context, &refs);
+		err = devx_obj_check_refs(context, &refs);
 	if (err)
-		return reject(context, in, err);
+		return devx_obj_reject(context, in, err);
 	out = uverbs_zalloc(attrs, out_length);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
@@ -489,11 +491,11 @@ int cxib_devx_query(struct cxib_ucontext *context, struct ib_uobject *uobject, v
 	struct cxib_devx_obj_id identity;
 	int err;
 
-	err = identify(uobject, &identity);
+	err = devx_obj_identify(uobject, &identity);
 	if (!err)
 		err = cxib_devx_check_query(&identity, in);
 	if (err)
-		return reject(context, in, err);
+		return devx_obj_reject(context, in, err);
 	err = cxib_devx_exec(context, in, in_length, out,
 			     cxib_devx_query_outlen(&identity, out_length));
 	cxib_devx_hide_addresses(&identity, out);
@@ -570,7 +572,7 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ,
-			    UVERBS_TYPE_ALLOC_IDR(destroy_object),
+			    UVERBS_TYPE_ALLOC_IDR(devx_obj_destroy),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),

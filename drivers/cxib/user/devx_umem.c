@@ -33,20 +33,21 @@ struct cxib_devx_umem {
 };
 
 /**
- * struct request - attributes of a registration
+ * struct devx_umem_request - attributes of a registration
  * @address: start address
  * @length: length, bytes
  * @access: IB_ACCESS_…
  * @page_sizes: bitmap of allowed page sizes
  */
-struct request {
+struct devx_umem_request {
 	u64 address;
 	u64 length;
 	u32 access;
 	u64 page_sizes;
 };
 
-static int get_request(struct uverbs_attr_bundle *attrs, struct request *request)
+static int devx_umem_get_request(struct uverbs_attr_bundle *attrs,
+				 struct devx_umem_request *request)
 {
 	int err;
 
@@ -70,7 +71,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 }
 
 /* Returns true if pages of this size contain nothing but the umem. */
-static bool covers_only(struct ib_umem *umem, unsigned long page_size)
+static bool devx_umem_covers_only(struct ib_umem *umem, unsigned long page_size)
 {
 	return !ib_umem_dma_offset(umem, page_size) && IS_ALIGNED(umem->length, page_size);
 }
@@ -80,15 +81,15 @@ static bool covers_only(struct ib_umem *umem, unsigned long page_size)
  * page belongs to the user context as a whole. A larger page may also contain memory of others, so
  * it must contain nothing but the umem.
  */
-static unsigned long find_page_size(const struct cxib_devx_umem *memory,
-				    const struct request *request)
+static unsigned long devx_umem_find_page_size(const struct cxib_devx_umem *memory,
+					      const struct devx_umem_request *request)
 {
 	u64 sizes = request->page_sizes;
 	unsigned long size;
 
 	do {
 		size = ib_umem_find_best_pgoff(memory->umem, sizes, U32_MAX);
-		if (size && (size <= PAGE_SIZE || covers_only(memory->umem, size)))
+		if (size && (size <= PAGE_SIZE || devx_umem_covers_only(memory->umem, size)))
 			return size;
 		sizes &= size - 1;
 	} while (size && sizes);
@@ -97,8 +98,8 @@ static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 	return 0;
 }
 
-static void list_pages(const struct cxib_devx_umem *memory, unsigned long page_size,
-		       __be64 *pages)
+static void devx_umem_list_pages(const struct cxib_devx_umem *memory, unsigned long page_size,
+				 __be64 *pages)
 {
 	u64 access = CXIB_PAGE_READ | (memory->umem->writable ? CXIB_PAGE_WRITE : 0);
 	struct ib_block_iter block;
@@ -108,7 +109,7 @@ static void list_pages(const struct cxib_devx_umem *memory, unsigned long page_s
 		pages[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block) | access);
 }
 
-static int create_in_device(struct cxib_devx_umem *memory, unsigned long page_size)
+static int devx_umem_create_in_device(struct cxib_devx_umem *memory, unsigned long page_size)
 {
 	struct cxib_ucontext *context = memory->context;
 	struct cxib_user_memory_params params = {
@@ -123,7 +124,7 @@ static int create_in_device(struct cxib_devx_umem *memory, unsigned long page_si
 	pages = kvcalloc(params.page_count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
-	list_pages(memory, page_size, pages);
+	devx_umem_list_pages(memory, page_size, pages);
 	params.pages = pages;
 	err = cxib_cmd_create_umem(commands_of(to_ibdev(context->ib.device)), &params,
 				   &memory->number);
@@ -131,8 +132,8 @@ static int create_in_device(struct cxib_devx_umem *memory, unsigned long page_si
 	return err;
 }
 
-static struct cxib_devx_umem *register_memory(struct cxib_ucontext *context,
-					      const struct request *request)
+static struct cxib_devx_umem *devx_umem_register_memory(struct cxib_ucontext *context,
+							const struct devx_umem_request *request)
 {
 	struct cxib_devx_umem *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	unsigned long page_size;
@@ -147,8 +148,8 @@ static struct cxib_devx_umem *register_memory(struct cxib_ucontext *context,
 		err = PTR_ERR(memory->umem);
 		goto free_memory;
 	}
-	page_size = find_page_size(memory, request);
-	err = page_size ? create_in_device(memory, page_size) : -EINVAL;
+	page_size = devx_umem_find_page_size(memory, request);
+	err = page_size ? devx_umem_create_in_device(memory, page_size) : -EINVAL;
 	if (err)
 		goto release_umem;
 	return memory;
@@ -166,15 +167,15 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
 	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	struct cxib_devx_umem *memory;
-	struct request request;
+	struct devx_umem_request request;
 	int err;
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	err = get_request(attrs, &request);
+	err = devx_umem_get_request(attrs, &request);
 	if (err)
 		return err;
-	memory = register_memory(context, &request);
+	memory = devx_umem_register_memory(context, &request);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	uobject->object = memory;
@@ -184,8 +185,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 }
 
 /* The pages stay pinned until the device has destroyed the umem. */
-static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason why,
-			     struct uverbs_attr_bundle *attrs)
+static int devx_umem_deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason why,
+				       struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_devx_umem *memory = uobject->object;
 	struct cxib_ucontext *context = memory->context;
@@ -226,7 +227,7 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_UMEM_DEREG,
 						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_UMEM,
-			    UVERBS_TYPE_ALLOC_IDR(deregister_memory),
+			    UVERBS_TYPE_ALLOC_IDR(devx_umem_deregister_memory),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_DEREG));
 

@@ -67,26 +67,26 @@ static struct cxib_dm *to_dm(struct ib_dm *ib)
 	return container_of(ib, struct cxib_dm, ib);
 }
 
-static unsigned int first_page(const struct cxib_dm *memory)
+static unsigned int dm_first_page(const struct cxib_dm *memory)
 {
 	return (memory->address - memory->ibdev->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
 /* Number of pages of the allocation, or of one of its operations, at @address. */
-static unsigned int pages_at(const struct cxib_dm *memory, u64 address)
+static unsigned int dm_pages_at(const struct cxib_dm *memory, u64 address)
 {
 	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
 }
 
-static unsigned int pages_of(const struct cxib_dm *memory)
+static unsigned int dm_pages_of(const struct cxib_dm *memory)
 {
-	return pages_at(memory, memory->address);
+	return dm_pages_at(memory, memory->address);
 }
 
-static void release_pages_of(const struct cxib_dm *memory)
+static void dm_release_pages_of(const struct cxib_dm *memory)
 {
 	guard(mutex)(&memory->ibdev->memic_lock);
-	bitmap_clear(memory->ibdev->memic_pages, first_page(memory), pages_of(memory));
+	bitmap_clear(memory->ibdev->memic_pages, dm_first_page(memory), dm_pages_of(memory));
 }
 
 /**
@@ -95,18 +95,18 @@ static void release_pages_of(const struct cxib_dm *memory)
  */
 void cxib_free_dm(struct cxib_dm *memory)
 {
-	release_pages_of(memory);
+	dm_release_pages_of(memory);
 	mutex_destroy(&memory->lock);
 	kfree(memory);
 }
 
 /* The user context outlives all mappings. Returns NULL if the MEMIC was never mapped. */
-static const struct ib_ucontext *context_of(const struct cxib_dm *memory)
+static const struct ib_ucontext *dm_context_of(const struct cxib_dm *memory)
 {
 	return memory->mapping.entry.ucontext;
 }
 
-static struct cxib_destroy destroy_of(const struct cxib_dm *memory)
+static struct cxib_destroy dm_destroy_of(const struct cxib_dm *memory)
 {
 	struct hw_dealloc_memic_in in = {};
 	struct cxib_destroy destroy = {
@@ -120,7 +120,7 @@ static struct cxib_destroy destroy_of(const struct cxib_dm *memory)
 	return destroy;
 }
 
-static void leave_operation(const struct cxib_dm *memory, u8 operation, int err)
+static void dm_leave_operation(const struct cxib_dm *memory, u8 operation, int err)
 {
 	struct hw_modify_memic_in in = {};
 	struct cxib_destroy destroy = {
@@ -133,53 +133,53 @@ static void leave_operation(const struct cxib_dm *memory, u8 operation, int err)
 	hw_modify_memic_in_set_memic_operation_type(&in, operation);
 	hw_modify_memic_in_set_memic_start_addr(&in, memory->address);
 	memcpy(destroy.in, &in, sizeof(in));
-	cxib_orphans_keep(memory->ibdev, context_of(memory), &destroy, NULL, err);
+	cxib_orphans_keep(memory->ibdev, dm_context_of(memory), &destroy, NULL, err);
 }
 
-static void dealloc_operation(const struct cxib_dm *memory, u8 operation)
+static void dm_dealloc_operation(const struct cxib_dm *memory, u8 operation)
 {
 	int err = cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev), memory->address,
 					    operation);
 
 	if (err)
-		leave_operation(memory, operation, err);
+		dm_leave_operation(memory, operation, err);
 }
 
-static void free_memory(struct kref *references)
+static void dm_free_memory(struct kref *references)
 {
 	struct cxib_dm *memory = container_of(references, struct cxib_dm,
 					      references);
 	struct cxib_ibdev *ibdev = memory->ibdev;
-	const struct cxib_destroy destroy = destroy_of(memory);
+	const struct cxib_destroy destroy = dm_destroy_of(memory);
 	struct cxib_pinned pinned = { .dm = memory };
-	int err = cxib_orphans_check(ibdev, context_of(memory), &destroy) ?:
+	int err = cxib_orphans_check(ibdev, dm_context_of(memory), &destroy) ?:
 		  cxib_cmd_dealloc_memic(commands_of(ibdev), memory->address, memory->size);
 
 	if (err)
-		cxib_orphans_keep(ibdev, context_of(memory), &destroy, &pinned, err);
+		cxib_orphans_keep(ibdev, dm_context_of(memory), &destroy, &pinned, err);
 	if (pinned.dm)
 		cxib_free_dm(pinned.dm);
 }
 
-static void free_memory_mapping(struct cxib_mmap_entry *mapping)
+static void dm_free_memory_mapping(struct cxib_mmap_entry *mapping)
 {
 	struct cxib_dm *memory = container_of(mapping, struct cxib_dm,
 					      mapping);
 
-	kref_put(&memory->references, free_memory);
+	kref_put(&memory->references, dm_free_memory);
 }
 
-static void free_operation(struct cxib_mmap_entry *mapping)
+static void dm_free_operation(struct cxib_mmap_entry *mapping)
 {
 	struct cxib_dm_op *operation = container_of(mapping, struct cxib_dm_op, mapping);
 	struct cxib_dm *memory = operation->memory;
 
-	dealloc_operation(memory, operation->op);
-	kref_put(&memory->references, free_memory);
+	dm_dealloc_operation(memory, operation->op);
+	kref_put(&memory->references, dm_free_memory);
 	kfree(operation);
 }
 
-static int check_attr(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *attr)
+static int dm_check_attr(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *attr)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
@@ -201,7 +201,7 @@ static int check_attr(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *a
 }
 
 /* Firmware allocates within the free pages that the command offers as a range. */
-static int alloc_memic(struct cxib_dm *memory, u32 alignment)
+static int dm_alloc_memic(struct cxib_dm *memory, u32 alignment)
 {
 	struct cxib_ibdev *ibdev = memory->ibdev;
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
@@ -236,7 +236,7 @@ static int alloc_memic(struct cxib_dm *memory, u32 alignment)
 	return err;
 }
 
-static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
+static int dm_copy_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
 {
 	u64 offset = offset_in_page(memory->address);
 	u16 index = cxib_mmap_page_index(&memory->mapping);
@@ -254,7 +254,7 @@ static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *
  * last owner. Each store has 4 bytes, as in libmlx5, and the CPU may combine stores. The read
  * returns after all stores have reached the device.
  */
-static int clear_memory(const struct cxib_dm *memory)
+static int dm_clear_memory(const struct cxib_dm *memory)
 {
 	void __iomem *pages = ioremap_wc(memory->ibdev->hw->bus->bar + memory->mapping.address,
 					 memory->mapping.length);
@@ -272,7 +272,7 @@ static int clear_memory(const struct cxib_dm *memory)
 	return 0;
 }
 
-static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
+static struct cxib_dm *dm_create(struct cxib_ibdev *ibdev,
 				 const struct ib_dm_alloc_attr *attr)
 {
 	struct cxib_dm *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
@@ -285,7 +285,7 @@ static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
 	xa_init(&memory->operations);
 	memory->ibdev = ibdev;
 	memory->size = round_up(attr->length, BIT(ibdev->hw->caps.memic_log_min_size));
-	err = alloc_memic(memory, attr->alignment);
+	err = dm_alloc_memic(memory, attr->alignment);
 	if (err) {
 		kfree(memory);
 		return ERR_PTR(err);
@@ -293,12 +293,12 @@ static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
 	memory->mapping = (struct cxib_mmap_entry){
 		.kind = CXIB_MMAP_MEMIC,
 		.address = memory->address & PAGE_MASK,
-		.length = pages_of(memory) << PAGE_SHIFT,
-		.free = free_memory_mapping,
+		.length = dm_pages_of(memory) << PAGE_SHIFT,
+		.free = dm_free_memory_mapping,
 	};
-	err = clear_memory(memory);
+	err = dm_clear_memory(memory);
 	if (err) {
-		kref_put(&memory->references, free_memory);
+		kref_put(&memory->references, dm_free_memory);
 		return ERR_PTR(err);
 	}
 	return memory;
@@ -319,18 +319,18 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = check_attr(ibdev, attr);
+	err = dm_check_attr(ibdev, attr);
 	if (err)
 		return ERR_PTR(err);
-	memory = create_dm(ibdev, attr);
+	memory = dm_create(ibdev, attr);
 	if (IS_ERR(memory))
 		return ERR_CAST(memory);
 	err = cxib_mmap_insert(context, &memory->mapping);
 	if (err) {
-		kref_put(&memory->references, free_memory);
+		kref_put(&memory->references, dm_free_memory);
 		return ERR_PTR(err);
 	}
-	err = copy_dm_resp(attrs, memory);
+	err = dm_copy_resp(attrs, memory);
 	if (err) {
 		rdma_user_mmap_entry_remove(&memory->mapping.entry);
 		return ERR_PTR(err);
@@ -371,8 +371,8 @@ struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr
 				 attr->access_flags);
 }
 
-static struct cxib_dm_op *create_operation(struct ib_ucontext *context,
-					   struct cxib_dm *memory, u8 number)
+static struct cxib_dm_op *dm_create_operation(struct ib_ucontext *context,
+					      struct cxib_dm *memory, u8 number)
 {
 	struct cxib_ibdev *ibdev = memory->ibdev;
 	struct cxib_dm_op *operation;
@@ -392,8 +392,8 @@ static struct cxib_dm_op *create_operation(struct ib_ucontext *context,
 	operation->mapping = (struct cxib_mmap_entry){
 		.kind = CXIB_MMAP_MEMIC_OP,
 		.address = operation->address & PAGE_MASK,
-		.length = pages_at(memory, operation->address) << PAGE_SHIFT,
-		.free = free_operation,
+		.length = dm_pages_at(memory, operation->address) << PAGE_SHIFT,
+		.free = dm_free_operation,
 	};
 	if (operation->address > ibdev->hw->bus->bar_size - memory->size) {
 		err = -EBADMSG;
@@ -405,20 +405,20 @@ static struct cxib_dm_op *create_operation(struct ib_ucontext *context,
 	kref_get(&memory->references);
 	err = xa_err(xa_store(&memory->operations, number, operation, GFP_KERNEL));
 	if (err) {
-		/* Drops the last reference: free_operation() frees it. */
+		/* Drops the last reference: dm_free_operation() frees it. */
 		rdma_user_mmap_entry_remove(&operation->mapping.entry);
 		return ERR_PTR(err);
 	}
 	return operation;
 
 unmap_operation:
-	dealloc_operation(memory, number);
+	dm_dealloc_operation(memory, number);
 free_operation:
 	kfree(operation);
 	return ERR_PTR(err);
 }
 
-static int copy_op_addr(struct uverbs_attr_bundle *attrs, const struct cxib_dm_op *operation)
+static int dm_copy_op_addr(struct uverbs_attr_bundle *attrs, const struct cxib_dm_op *operation)
 {
 	u64 offset = offset_in_page(operation->address);
 	u16 index = cxib_mmap_page_index(&operation->mapping);
@@ -453,10 +453,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	guard(mutex)(&memory->lock);
 	operation = xa_load(&memory->operations, number);
 	if (!operation)
-		operation = create_operation(object->context, memory, number);
+		operation = dm_create_operation(object->context, memory, number);
 	if (IS_ERR(operation))
 		return PTR_ERR(operation);
-	return copy_op_addr(attrs, operation);
+	return dm_copy_op_addr(attrs, operation);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)

@@ -14,12 +14,12 @@
 
 #define DEVICE_BAR	0
 
-static unsigned int command_of(const struct vm_area_struct *vma)
+static unsigned int mmap_command_of(const struct vm_area_struct *vma)
 {
 	return vma->vm_pgoff >> CXIB_MMAP_COMMAND_SHIFT & CXIB_MMAP_COMMAND_MASK;
 }
 
-static phys_addr_t address_in_bar(struct ib_device *ib, u64 offset)
+static phys_addr_t mmap_address_in_bar(struct ib_device *ib, u64 offset)
 {
 	struct pci_dev *pdev = to_pci_dev(to_ibdev(ib)->hw->bus->dev);
 
@@ -30,32 +30,32 @@ static phys_addr_t address_in_bar(struct ib_device *ib, u64 offset)
  * MEMIC accepts writes in any order. A UAR does so only if user space has allocated it for write
  * combining.
  */
-static bool is_wc(enum cxib_mmap_kind kind)
+static bool mmap_is_wc(enum cxib_mmap_kind kind)
 {
 	return kind == CXIB_MMAP_MEMIC || kind == CXIB_MMAP_UAR_WC;
 }
 
-static int map_entry(struct ib_ucontext *ib, struct vm_area_struct *vma,
-		     struct rdma_user_mmap_entry *entry)
+static int mmap_map_entry(struct ib_ucontext *ib, struct vm_area_struct *vma,
+			  struct rdma_user_mmap_entry *entry)
 {
 	const struct cxib_mmap_entry *mapping = to_mmap_entry(entry);
 	pgprot_t protection;
 
-	protection = is_wc(mapping->kind) ? pgprot_writecombine(vma->vm_page_prot) :
+	protection = mmap_is_wc(mapping->kind) ? pgprot_writecombine(vma->vm_page_prot) :
 					    pgprot_noncached(vma->vm_page_prot);
 	return rdma_user_mmap_io(ib, vma,
-				 PHYS_PFN(address_in_bar(ib->device, mapping->address)),
+				 PHYS_PFN(mmap_address_in_bar(ib->device, mapping->address)),
 				 mapping->length, protection, entry);
 }
 
-static int map_inserted(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_map_inserted(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ib, vma);
 	int err;
 
 	if (!entry)
 		return -EINVAL;
-	err = map_entry(ib, vma, entry);
+	err = mmap_map_entry(ib, vma, entry);
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
@@ -66,7 +66,7 @@ static int mmap_static_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	struct rdma_user_mmap_entry *entry =
 		cxib_bfregs_uar(to_ucontext(ib)->bfregs, cxib_mmap_index(vma->vm_pgoff));
 
-	return entry ? map_entry(ib, vma, entry) : -EINVAL;
+	return entry ? mmap_map_entry(ib, vma, entry) : -EINVAL;
 }
 
 /*
@@ -80,10 +80,10 @@ static int mmap_dyn_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	entry = cxib_bfregs_dyn_uar(to_ucontext(ib), cxib_mmap_index(vma->vm_pgoff));
-	return IS_ERR(entry) ? PTR_ERR(entry) : map_entry(ib, vma, entry);
+	return IS_ERR(entry) ? PTR_ERR(entry) : mmap_map_entry(ib, vma, entry);
 }
 
-static int check_clock_vma(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_check_clock_vma(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED)) {
 		ibdev_dbg(ib->device, "mmap clock: shared mapping of one page required: %lu bytes\n",
@@ -104,8 +104,8 @@ static int check_clock_vma(struct ib_ucontext *ib, struct vm_area_struct *vma)
 
 static int mmap_core_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
-	phys_addr_t address = address_in_bar(ib->device, HW_TIMER_OFFSET_INTERNAL_H);
-	int err = check_clock_vma(ib, vma);
+	phys_addr_t address = mmap_address_in_bar(ib->device, HW_TIMER_OFFSET_INTERNAL_H);
+	int err = mmap_check_clock_vma(ib, vma);
 
 	if (!err && !cxib_core_clock_is_mappable(PAGE_SIZE))
 		return -EOPNOTSUPP;
@@ -116,7 +116,7 @@ static int mmap_core_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 static int mmap_clock_info(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct page *page = cxib_clock_page(to_ibdev(ib->device));
-	int err = check_clock_vma(ib, vma);
+	int err = mmap_check_clock_vma(ib, vma);
 
 	if (err)
 		return err;
@@ -127,7 +127,7 @@ static int mmap_clock_info(struct ib_ucontext *ib, struct vm_area_struct *vma)
 
 int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
-	switch (command_of(vma)) {
+	switch (mmap_command_of(vma)) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_NC_PAGE:
 		return mmap_static_uar(ib, vma);
@@ -138,7 +138,7 @@ int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	case MLX5_IB_MMAP_CLOCK_INFO:
 		return mmap_clock_info(ib, vma);
 	default:
-		return map_inserted(ib, vma);
+		return mmap_map_inserted(ib, vma);
 	}
 }
 

@@ -4,7 +4,7 @@
 
 #include "user/user.h"
 
-static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struct ib_udata *udata)
+static int upd_create_user(struct ib_pd *ib, struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct cxib_pd *pd = to_pd(ib);
 	int err;
@@ -28,8 +28,8 @@ int cxib_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_alloc_pd_kernel(ib, NULL);
-	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib),
-			      udata);
+	return upd_create_user(ib, rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib),
+			       udata);
 }
 
 int cxib_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)

@@ -25,7 +25,7 @@
 /* A DC QP has exactly one of these. */
 #define DC_TYPES	(MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT)
 
-static int check_flags(struct ib_device *ib, u32 flags, u32 known)
+static int uqp_check_flags(struct ib_device *ib, u32 flags, u32 known)
 {
 	if (!(flags & ~known))
 		return 0;
@@ -34,7 +34,7 @@ static int check_flags(struct ib_device *ib, u32 flags, u32 known)
 	return -EOPNOTSUPP;
 }
 
-static int check_dc_type(struct ib_device *ib, u32 flags)
+static int uqp_check_dc_type(struct ib_device *ib, u32 flags)
 {
 	if (hweight32(flags & DC_TYPES) == 1)
 		return 0;
@@ -43,7 +43,8 @@ static int check_dc_type(struct ib_device *ib, u32 flags)
 	return -EINVAL;
 }
 
-static int check_user_index(struct ib_device *ib, const struct cxib_ucontext *context, u32 index)
+static int uqp_check_user_index(struct ib_device *ib, const struct cxib_ucontext *context,
+				u32 index)
 {
 	if (index <= CXIB_NO_USER_INDEX && (context->cqe_version || index == CXIB_NO_USER_INDEX))
 		return 0;
@@ -51,8 +52,8 @@ static int check_user_index(struct ib_device *ib, const struct cxib_ucontext *co
 	return -EINVAL;
 }
 
-static int check_uar(struct ib_device *ib, const struct cxib_ucontext *context,
-		     const struct mlx5_ib_create_qp *request)
+static int uqp_check_uar(struct ib_device *ib, const struct cxib_ucontext *context,
+			 const struct mlx5_ib_create_qp *request)
 {
 	u32 flags = request->flags & UAR_FLAGS;
 
@@ -67,29 +68,29 @@ static int check_uar(struct ib_device *ib, const struct cxib_ucontext *context,
 	return -EINVAL;
 }
 
-static int check_request(struct ib_device *ib, const struct cxib_ucontext *context,
-			 const struct mlx5_ib_create_qp *request, u32 known)
+static int uqp_check_request(struct ib_device *ib, const struct cxib_ucontext *context,
+			     const struct mlx5_ib_create_qp *request, u32 known)
 {
-	int err = check_flags(ib, request->flags, known);
+	int err = uqp_check_flags(ib, request->flags, known);
 
 	if (err)
 		return err;
-	err = check_uar(ib, context, request);
+	err = uqp_check_uar(ib, context, request);
 	if (err)
 		return err;
 	if (request->sq_buf_addr || request->ece_options || request->reserved)
 		return -EOPNOTSUPP;
-	return check_user_index(ib, context, request->uidx);
+	return uqp_check_user_index(ib, context, request->uidx);
 }
 
-static int invalid_size(struct ib_device *ib, const char *name, u32 value, u32 limit)
+static int uqp_invalid_size(struct ib_device *ib, const char *name, u32 value, u32 limit)
 {
 	ibdev_dbg(ib, "create QP: %s %u not a power of two up to %u\n", name,
 		  value, limit);
 	return -EINVAL;
 }
 
-static int size_sq(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
+static int uqp_size_sq(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
 {
 	u32 max = BIT(to_ibdev(qp->ib.device)->hw->caps.log_max_qp_sz);
 
@@ -97,13 +98,13 @@ static int size_sq(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
 	if (!qp->has_sq)
 		return 0;
 	if (request->sq_wqe_count > max || !is_power_of_2(request->sq_wqe_count))
-		return invalid_size(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, max);
+		return uqp_invalid_size(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, max);
 	qp->sq.log_size = ilog2(request->sq_wqe_count);
 	return 0;
 }
 
-static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		   const struct mlx5_ib_create_qp *request)
+static int uqp_size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		       const struct mlx5_ib_create_qp *request)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	u32 max = BIT(caps->log_max_qp_sz);
@@ -112,7 +113,7 @@ static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	if (!qp->has_rq)
 		return 0;
 	if (request->rq_wqe_count > max || !is_power_of_2(request->rq_wqe_count))
-		return invalid_size(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, max);
+		return uqp_invalid_size(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, max);
 	if (request->rq_wqe_shift < CXIB_LOG_DS_SIZE ||
 	    request->rq_wqe_shift > ilog2(caps->max_wqe_sz_rq)) {
 		ibdev_dbg(qp->ib.device, "create QP: rq_wqe_shift %u out of range [%u, %u]\n",
@@ -130,7 +131,7 @@ static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static int hold_uar(struct cxib_qp *qp, struct cxib_ucontext *context, u32 number)
+static int uqp_hold_uar(struct cxib_qp *qp, struct cxib_ucontext *context, u32 number)
 {
 	qp->uar = number;
 	qp->user.uar = cxib_hold_uar(context, number);
@@ -141,7 +142,7 @@ static int hold_uar(struct cxib_qp *qp, struct cxib_ucontext *context, u32 numbe
 	return 0;
 }
 
-static void alloc_bfreg(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *page)
+static void uqp_alloc_bfreg(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *page)
 {
 	struct cxib_bfregs *bfregs = context->bfregs;
 	unsigned int number = cxib_bfreg_alloc(bfregs);
@@ -151,8 +152,8 @@ static void alloc_bfreg(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *
 	*page = cxib_uar_index(bfregs->uars[number / CXIB_BFREGS_PER_UAR]);
 }
 
-static int hold_qp_uar(struct cxib_qp *qp, struct cxib_ucontext *context,
-		       const struct mlx5_ib_create_qp *request)
+static int uqp_hold_qp_uar(struct cxib_qp *qp, struct cxib_ucontext *context,
+			   const struct mlx5_ib_create_qp *request)
 {
 	u32 page = request->bfreg_index;
 	int err = 0;
@@ -161,12 +162,12 @@ static int hold_qp_uar(struct cxib_qp *qp, struct cxib_ucontext *context,
 		err = cxib_bfregs_dyn_uar_index(context->bfregs, request->bfreg_index,
 						&page);
 	else if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		alloc_bfreg(qp, context, &page);
-	return err ?: hold_uar(qp, context, page);
+		uqp_alloc_bfreg(qp, context, &page);
+	return err ?: uqp_hold_uar(qp, context, page);
 }
 
 /* Returns the bfreg that the driver assigned, or an invalid index if libmlx5 selected the UAR. */
-static u32 resp_bfreg_index(const struct cxib_qp *qp)
+static u32 uqp_resp_bfreg_index(const struct cxib_qp *qp)
 {
 	if (qp->user.bfregs)
 		return cxib_bfreg_index(qp->user.bfreg_index);
@@ -174,9 +175,10 @@ static u32 resp_bfreg_index(const struct cxib_qp *qp)
 	return qp->user.uar ? U32_MAX : 0;
 }
 
-static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int uqp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			 struct ib_udata *udata)
 {
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = uqp_resp_bfreg_index(qp) };
 	int err;
 
 	err = cxib_qp_create_hw(qp, init);
@@ -190,7 +192,7 @@ static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, str
 	return err;
 }
 
-static int invalid_streams(const struct cxib_qp *qp, const char *name, u32 value, u32 limit)
+static int uqp_invalid_streams(const struct cxib_qp *qp, const char *name, u32 value, u32 limit)
 {
 	ibdev_dbg(qp->ib.device, "create DCI: %s %u exceeds limit %u\n", name,
 		  value, limit);
@@ -198,8 +200,8 @@ static int invalid_streams(const struct cxib_qp *qp, const char *name, u32 value
 }
 
 /* A DCI has an SQ and no RQ; its streams are optional. */
-static int init_dci(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		    const struct mlx5_ib_create_qp *request)
+static int uqp_init_dci(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			const struct mlx5_ib_create_qp *request)
 {
 	const struct mlx5_ib_create_qp_dci_streams *streams = &request->dci_streams;
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
@@ -212,16 +214,17 @@ static int init_dci(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 		return -EINVAL;
 	}
 	if (streams->log_num_concurent > max)
-		return invalid_streams(qp, "log_num_concurent", streams->log_num_concurent, max);
+		return uqp_invalid_streams(qp, "log_num_concurent", streams->log_num_concurent,
+					   max);
 	if (streams->log_num_errored > max_errored)
-		return invalid_streams(qp, "log_num_errored", streams->log_num_errored,
-				       max_errored);
+		return uqp_invalid_streams(qp, "log_num_errored", streams->log_num_errored,
+					   max_errored);
 	qp->log_dci_streams = streams->log_num_concurent;
 	qp->log_dci_errored = streams->log_num_errored;
 	return 0;
 }
 
-static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
+static u32 uqp_known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
 {
 	switch (type) {
 	case IB_QPT_DRIVER:
@@ -235,35 +238,36 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 	}
 }
 
-static int init_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		   const struct cxib_ucontext *context, const struct mlx5_ib_create_qp *request)
+static int uqp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		    const struct cxib_ucontext *context, const struct mlx5_ib_create_qp *request)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	int err;
 
-	err = check_request(qp->ib.device, context, request, known_flags(caps, init->qp_type));
+	err = uqp_check_request(qp->ib.device, context, request,
+				uqp_known_flags(caps, init->qp_type));
 	if (!err)
 		err = cxib_qp_init(qp, init);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
-		err = init_dci(qp, init, request);
+		err = uqp_init_dci(qp, init, request);
 	if (!err)
-		err = size_sq(qp, request);
+		err = uqp_size_sq(qp, request);
 	if (!err)
-		err = size_rq(qp, init, request);
+		err = uqp_size_rq(qp, init, request);
 	qp->is_user = true;
 	qp->user_index = request->uidx;
 	qp->packet_based_credit = request->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
 	return err;
 }
 
-static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
-			      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
+static int uqp_create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+				  const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct cxib_user_memory memory;
 	int err;
 
-	err = init_qp(qp, init, context, request);
+	err = uqp_init(qp, init, context, request);
 	if (err)
 		return err;
 	memory = (struct cxib_user_memory){
@@ -274,18 +278,18 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->dbr.dma);
 	if (err)
 		return err;
-	err = hold_qp_uar(qp, context, request);
+	err = uqp_hold_qp_uar(qp, context, request);
 	if (!err)
-		err = create_hw(qp, init, udata);
+		err = uqp_create_hw(qp, init, udata);
 	if (err)
 		cxib_unpin_failed_queue(qp->ib.device, &qp->user, &qp->buffer, err);
 	return err;
 }
 
-static int check_dct(struct ib_device *ib, const struct cxib_ucontext *context,
-		     const struct mlx5_ib_create_qp *request)
+static int uqp_check_dct(struct ib_device *ib, const struct cxib_ucontext *context,
+			 const struct mlx5_ib_create_qp *request)
 {
-	int err = check_flags(ib, request->flags, DCT_FLAGS);
+	int err = uqp_check_flags(ib, request->flags, DCT_FLAGS);
 
 	if (err)
 		return err;
@@ -297,17 +301,17 @@ static int check_dct(struct ib_device *ib, const struct cxib_ucontext *context,
 		ibdev_dbg(ib, "create DCT: queue attributes not 0\n");
 		return -EINVAL;
 	}
-	return check_user_index(ib, context, request->uidx);
+	return uqp_check_user_index(ib, context, request->uidx);
 }
 
-static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
-		      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
+static int uqp_create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+			  const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = uqp_resp_bfreg_index(qp) };
 	int err;
 
-	err = check_dct(qp->ib.device, context, request);
+	err = uqp_check_dct(qp->ib.device, context, request);
 	if (!err)
 		err = cxib_qp_init(qp, init);
 	if (err)
@@ -324,7 +328,7 @@ static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 }
 
 /* Refuses buffers in the memory of other devices. */
-static int qp_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
+static int uqp_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 {
 	static const u16 ids[] = {
 #ifndef CXIB_LACKS_BUFFER_ATTRIBUTES
@@ -338,29 +342,29 @@ static int qp_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 				      ids, ARRAY_SIZE(ids));
 }
 
-static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
-			  struct ib_udata *udata)
+static int uqp_create_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp request;
 	int err;
 
-	err = qp_refuse_buffers(qp->ib.device, udata);
+	err = uqp_refuse_buffers(qp->ib.device, udata);
 	if (!err)
 		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
-		err = check_dc_type(qp->ib.device, request.flags);
+		err = uqp_check_dc_type(qp->ib.device, request.flags);
 	if (err)
 		return err;
 	if (init->qp_type == IB_QPT_DRIVER && request.flags & MLX5_QP_FLAG_TYPE_DCT)
-		return create_dct(qp, init, &request, udata);
-	return create_with_queues(qp, init, &request, udata);
+		return uqp_create_dct(qp, init, &request, udata);
+	return uqp_create_with_queues(qp, init, &request, udata);
 }
 
 /*
  * An XRC_TGT QP has neither queues nor a UAR, even if libmlx5 has allocated them. Several processes
  * may open the QP, so it belongs to no user context.
  */
-static int create_xrc_tgt_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init)
+static int uqp_create_xrc_tgt(struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
 	int err;
 
@@ -378,18 +382,18 @@ static int create_xrc_tgt_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init)
  * The RDMA core passes no udata for XRC_TGT QPs of user space. They have no PD, unlike those of
  * ULPs.
  */
-static bool is_user_xrc_tgt(const struct ib_qp *ib)
+static bool uqp_is_user_xrc_tgt(const struct ib_qp *ib)
 {
 	return ib->qp_type == IB_QPT_XRC_TGT && !ib->pd;
 }
 
 int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	if (is_user_xrc_tgt(ib))
-		return create_xrc_tgt_qp(to_qp(ib), init);
+	if (uqp_is_user_xrc_tgt(ib))
+		return uqp_create_xrc_tgt(to_qp(ib), init);
 	if (!udata)
 		return cxib_create_qp_kernel(ib, init, NULL);
-	return create_qp_user(to_qp(ib), init, udata);
+	return uqp_create_user(to_qp(ib), init, udata);
 }
 
 int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
@@ -403,14 +407,14 @@ int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	return err;
 }
 
-static bool creates_dct(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool uqp_creates_dct(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return qp->dct && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
 }
 
 /* A DCT gets its DCTN in the transition to RTR; the response contains the DCTN. */
-static int modify_dct_to_rtr(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
-			     struct ib_udata *udata)
+static int uqp_modify_dct_to_rtr(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
+				 struct ib_udata *udata)
 {
 	struct mlx5_ib_modify_qp_resp response = {};
 	int err;
@@ -435,7 +439,7 @@ int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 {
 	struct cxib_qp *qp = to_qp(ib);
 
-	if (udata && creates_dct(qp, attr, mask))
-		return modify_dct_to_rtr(qp, attr, mask, udata);
+	if (udata && uqp_creates_dct(qp, attr, mask))
+		return uqp_modify_dct_to_rtr(qp, attr, mask, udata);
 	return cxib_modify_qp_kernel(ib, attr, mask, udata);
 }

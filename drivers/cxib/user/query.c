@@ -11,7 +11,7 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-static u32 response_flags(const struct cxib_device_caps *caps)
+static u32 query_response_flags(const struct cxib_device_caps *caps)
 {
 	u32 flags = 0;
 
@@ -24,7 +24,7 @@ static u32 response_flags(const struct cxib_device_caps *caps)
 	return flags;
 }
 
-static struct mlx5_ib_cqe_comp_caps compression(const struct cxib_device_caps *caps)
+static struct mlx5_ib_cqe_comp_caps query_compression(const struct cxib_device_caps *caps)
 {
 	struct mlx5_ib_cqe_comp_caps response = {};
 
@@ -37,7 +37,7 @@ static struct mlx5_ib_cqe_comp_caps compression(const struct cxib_device_caps *c
 	return response;
 }
 
-static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *caps)
+static struct mlx5_ib_dci_streams_caps query_streams(const struct cxib_device_caps *caps)
 {
 	struct mlx5_ib_dci_streams_caps response = {};
 
@@ -53,9 +53,9 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 {
 	/* The other fields describe Ethernet and features that the driver does not support. */
 	struct mlx5_ib_query_device_resp response = {
-		.flags = response_flags(&to_ibdev(ib)->hw->caps),
-		.cqe_comp_caps = compression(&to_ibdev(ib)->hw->caps),
-		.dci_streams_caps = streams(&to_ibdev(ib)->hw->caps),
+		.flags = query_response_flags(&to_ibdev(ib)->hw->caps),
+		.cqe_comp_caps = query_compression(&to_ibdev(ib)->hw->caps),
+		.dci_streams_caps = query_streams(&to_ibdev(ib)->hw->caps),
 	};
 	int err;
 

@@ -28,7 +28,7 @@ struct cxib_dbr_page {
 	refcount_t users;
 };
 
-static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
+static int qmem_list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
 {
 	struct ib_block_iter block;
 
@@ -70,7 +70,7 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 		user->pinned.umem = NULL;
 		return err;
 	}
-	err = list_pages(user->pinned.umem, buffer);
+	err = qmem_list_pages(user->pinned.umem, buffer);
 	if (err) {
 		ib_umem_release(user->pinned.umem);
 		user->pinned.umem = NULL;
@@ -78,7 +78,7 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 	return err;
 }
 
-static struct cxib_dbr_page *find_page(struct cxib_ucontext *context, u64 address)
+static struct cxib_dbr_page *qmem_find_page(struct cxib_ucontext *context, u64 address)
 {
 	struct cxib_dbr_page *page;
 
@@ -94,7 +94,7 @@ static struct cxib_dbr_page *find_page(struct cxib_ucontext *context, u64 addres
 	return NULL;
 }
 
-static struct cxib_dbr_page *pin_page(struct cxib_ucontext *context, u64 address)
+static struct cxib_dbr_page *qmem_pin_page(struct cxib_ucontext *context, u64 address)
 {
 	struct cxib_dbr_page *page;
 	int err;
@@ -116,8 +116,8 @@ static struct cxib_dbr_page *pin_page(struct cxib_ucontext *context, u64 address
 	return page;
 }
 
-static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_user_queue *user,
-		      dma_addr_t *record)
+static int qmem_pin_record(struct cxib_ucontext *context, u64 address, struct cxib_user_queue *user,
+			   dma_addr_t *record)
 {
 	struct cxib_dbr_page *page;
 
@@ -128,11 +128,11 @@ static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_us
 		return -EINVAL;
 	}
 	guard(mutex)(&context->lock);
-	page = find_page(context, address & PAGE_MASK);
+	page = qmem_find_page(context, address & PAGE_MASK);
 	if (page)
 		refcount_inc(&page->users);
 	else
-		page = pin_page(context, address & PAGE_MASK);
+		page = qmem_pin_page(context, address & PAGE_MASK);
 	if (IS_ERR(page))
 		return PTR_ERR(page);
 	user->pinned.dbr_page = page;
@@ -140,7 +140,7 @@ static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_us
 	return 0;
 }
 
-static bool put_record(struct cxib_dbr_page *page)
+static bool qmem_put_record(struct cxib_dbr_page *page)
 {
 	struct cxib_ucontext *context = READ_ONCE(page->context);
 
@@ -162,7 +162,7 @@ static bool put_record(struct cxib_dbr_page *page)
  */
 void cxib_unpin_record(struct cxib_dbr_page *page)
 {
-	if (!put_record(page))
+	if (!qmem_put_record(page))
 		return;
 	ib_umem_release(page->umem);
 	kfree(page);
@@ -172,7 +172,7 @@ void cxib_unpin_record(struct cxib_dbr_page *page)
  * Takes the page from its user context, which it may outlive. Later queues of the context pin the
  * memory again.
  */
-static void detach_record(struct cxib_dbr_page *page)
+static void qmem_detach_record(struct cxib_dbr_page *page)
 {
 	struct cxib_ucontext *context = READ_ONCE(page->context);
 
@@ -222,7 +222,7 @@ int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory 
 	err = cxib_pin_buffer(context->ib.device, memory, user, buffer);
 	if (err)
 		return err;
-	err = pin_record(context, memory->dbr, user, record);
+	err = qmem_pin_record(context, memory->dbr, user, record);
 	if (err)
 		cxib_unpin_queue(user, buffer);
 	return err;
@@ -268,7 +268,7 @@ void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
 
 	if (user->pinned.dbr_page && cxib_result_is_unknown(ibdev, err))
-		detach_record(user->pinned.dbr_page);
+		qmem_detach_record(user->pinned.dbr_page);
 	cxib_release_pinned(ibdev, &user->pinned, err);
 	cxib_unpin_queue(user, buffer);
 }

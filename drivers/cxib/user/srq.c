@@ -10,8 +10,8 @@
 /* Shortest request of any libmlx5 version: up to the flags. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_srq, flags)
 
-static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
-			 const struct mlx5_ib_create_srq *request)
+static int usrq_check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
+			      const struct mlx5_ib_create_srq *request)
 {
 	struct ib_device *ib = srq->ib.device;
 
@@ -30,7 +30,7 @@ static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext 
 }
 
 /* Refuses buffers in the memory of other devices. */
-static int srq_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
+static int usrq_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 {
 	static const u16 ids[] = {
 #ifndef CXIB_LACKS_BUFFER_ATTRIBUTES
@@ -42,7 +42,7 @@ static int srq_refuse_buffers(struct ib_device *ib, struct ib_udata *udata)
 				      ids, ARRAY_SIZE(ids));
 }
 
-static int create_hw(struct cxib_srq *srq, struct ib_udata *udata)
+static int usrq_create_hw(struct cxib_srq *srq, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp response = {};
 	int err;
@@ -59,8 +59,8 @@ static int create_hw(struct cxib_srq *srq, struct ib_udata *udata)
 	return err;
 }
 
-static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
-			   struct ib_udata *udata)
+static int usrq_create_user(struct cxib_srq *srq, struct ib_srq_init_attr *init,
+			    struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct mlx5_ib_create_srq request;
@@ -68,11 +68,11 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	int err;
 
 	srq->is_user = true;
-	err = srq_refuse_buffers(srq->ib.device, udata);
+	err = usrq_refuse_buffers(srq->ib.device, udata);
 	if (!err)
 		err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
-		err = check_request(srq, context, &request);
+		err = usrq_check_request(srq, context, &request);
 	if (!err)
 		err = cxib_srq_init(srq, init);
 	if (err)
@@ -86,7 +86,7 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	err = cxib_pin_queue(context, &memory, &srq->user, &srq->buffer, &srq->dbr.dma);
 	if (err)
 		return err;
-	err = create_hw(srq, udata);
+	err = usrq_create_hw(srq, udata);
 	if (err)
 		cxib_unpin_failed_queue(srq->ib.device, &srq->user, &srq->buffer, err);
 	init->attr.max_wr = BIT(srq->log_size) - 1;
@@ -97,7 +97,7 @@ int cxib_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_
 {
 	if (!udata)
 		return cxib_create_srq_kernel(ib, init);
-	return create_user_srq(to_srq(ib), init, udata);
+	return usrq_create_user(to_srq(ib), init, udata);
 }
 
 int cxib_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)

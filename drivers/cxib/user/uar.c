@@ -33,7 +33,7 @@ static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
  * A queue that firmware has refused to destroy may still use the UAR. Then no other process may get
  * it, so the UAR becomes an orphan.
  */
-static void dealloc_uar(struct cxib_ucontext *context, u32 index)
+static void uar_dealloc(struct cxib_ucontext *context, u32 index)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_destroy destroy =
@@ -46,13 +46,13 @@ static void dealloc_uar(struct cxib_ucontext *context, u32 index)
 }
 
 /* Called after the entry was removed and the last mapping is gone. */
-static void free_uar(struct cxib_mmap_entry *mapping)
+static void uar_free(struct cxib_mmap_entry *mapping)
 {
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
 	struct cxib_ucontext *context = to_ucontext(mapping->entry.ucontext);
 
 	xa_erase(&context->uars, uar->index);
-	dealloc_uar(context, uar->index);
+	uar_dealloc(context, uar->index);
 	kfree(uar);
 }
 
@@ -81,7 +81,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 		.kind = kind,
 		.address = cxib_uar_offset(ibdev->hw->bus, uar->index),
 		.length = PAGE_SIZE,
-		.free = free_uar,
+		.free = uar_free,
 	};
 	err = cxib_mmap_insert(&context->ib, &uar->mapping);
 	if (err)
@@ -89,14 +89,14 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 	err = xa_insert(&context->uars, uar->index,
 			xa_mk_value(uar->mapping.entry.start_pgoff), GFP_KERNEL);
 	if (err) {
-		/* Drops the last reference: free_uar() frees it. */
+		/* Drops the last reference: uar_free() frees it. */
 		rdma_user_mmap_entry_remove(&uar->mapping.entry);
 		return ERR_PTR(err);
 	}
 	return &uar->mapping.entry;
 
 dealloc_uar:
-	dealloc_uar(context, uar->index);
+	uar_dealloc(context, uar->index);
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
@@ -136,7 +136,7 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 nu
 	return NULL;
 }
 
-static int copy_uar_resp(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
+static int uar_copy_resp(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
 {
 	u64 offset = rdma_user_mmap_get_offset(uar);
 	u32 number = cxib_uar_index(uar);
@@ -155,8 +155,8 @@ static int copy_uar_resp(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap
 }
 
 /* libmlx5 allocates type BF unless bf_reg_size is 0. */
-static int choose_kind(struct cxib_ibdev *ibdev, enum mlx5_ib_uapi_uar_alloc_type type,
-		       enum cxib_mmap_kind *kind)
+static int uar_choose_kind(struct cxib_ibdev *ibdev, enum mlx5_ib_uapi_uar_alloc_type type,
+			   enum cxib_mmap_kind *kind)
 {
 	switch (type) {
 	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC:
@@ -185,7 +185,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
 	if (err)
 		return err;
-	err = choose_kind(to_ibdev(ib->device), type, &kind);
+	err = uar_choose_kind(to_ibdev(ib->device), type, &kind);
 	if (err)
 		return err;
 	uar = cxib_create_uar(to_ucontext(ib), kind);
@@ -193,10 +193,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return PTR_ERR(uar);
 	object->object = uar;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
-	return copy_uar_resp(attrs, uar);
+	return uar_copy_resp(attrs, uar);
 }
 
-static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
+static int uar_destroy(struct ib_uobject *object, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
 	rdma_user_mmap_entry_remove(object->object);
@@ -224,7 +224,7 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
 						    UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
-			    UVERBS_TYPE_ALLOC_IDR(destroy_uar),
+			    UVERBS_TYPE_ALLOC_IDR(uar_destroy),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
 

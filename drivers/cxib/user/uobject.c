@@ -8,7 +8,8 @@
 
 #ifndef CXIB_LACKS_UOBJECT_FIELDS
 
-static bool is_inside(const struct ib_uobject *uobject, const struct ib_event_handler *handler)
+static bool uobject_is_inside(const struct ib_uobject *uobject,
+			      const struct ib_event_handler *handler)
 {
 	const char *start = (const char *)uobject;
 	const char *place = (const char *)handler;
@@ -35,7 +36,7 @@ struct ib_event_handler *cxib_async_event_handler(struct ib_uobject *events)
 
 	down_read(&ib->event_handler_rwsem);
 	list_for_each_entry(handler, &ib->event_handler_list, list)
-		if (is_inside(events, handler)) {
+		if (uobject_is_inside(events, handler)) {
 			found = handler;
 			break;
 		}

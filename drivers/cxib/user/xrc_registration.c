@@ -37,8 +37,8 @@ struct cxib_xrc_registration {
  * Handles of a context that refer to the same file have the same XRC domain, so the domains are
  * compared.
  */
-static bool is_in_domain(const struct cxib_xrc_registration *registration,
-			 const struct ib_uobject *domain)
+static bool xrcreg_is_in_domain(const struct cxib_xrc_registration *registration,
+				const struct ib_uobject *domain)
 {
 	return registration->domain->object == domain->object;
 }
@@ -47,8 +47,8 @@ static bool is_in_domain(const struct cxib_xrc_registration *registration,
  * Inserts the registration before it opens the QP: if the insertion failed later, the function
  * would have to destroy the handle, which needs the lock again.
  */
-static int open_registration(struct cxib_ucontext *context,
-			     struct cxib_xrc_registration *registration)
+static int xrcreg_open_registration(struct cxib_ucontext *context,
+				    struct cxib_xrc_registration *registration)
 {
 	const u32 qpn = registration->opener.qpn;
 	const struct cxib_xrc_registration *existing;
@@ -57,7 +57,7 @@ static int open_registration(struct cxib_ucontext *context,
 	guard(mutex)(&context->registrations_lock);
 	existing = xa_load(&context->registrations, qpn);
 	if (existing)
-		return is_in_domain(existing, registration->domain) ? -EEXIST : -EINVAL;
+		return xrcreg_is_in_domain(existing, registration->domain) ? -EEXIST : -EINVAL;
 	err = xa_insert(&context->registrations, qpn, registration, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
@@ -67,8 +67,8 @@ static int open_registration(struct cxib_ucontext *context,
 	return err;
 }
 
-static int register_qp(struct ib_uobject *uobject, struct ib_uobject *domain,
-		       struct ib_uobject *events, u32 qpn)
+static int xrcreg_register_qp(struct ib_uobject *uobject, struct ib_uobject *domain,
+			      struct ib_uobject *events, u32 qpn)
 {
 	struct ib_event_handler *handler = cxib_async_event_handler(events);
 	struct cxib_xrc_registration *registration;
@@ -85,7 +85,7 @@ static int register_qp(struct ib_uobject *uobject, struct ib_uobject *domain,
 		.events = events,
 		.handle = uobject->id,
 	};
-	err = open_registration(to_ucontext(uobject->context), registration);
+	err = xrcreg_open_registration(to_ucontext(uobject->context), registration);
 	if (err) {
 		ibdev_dbg(uobject->context->device, "QP 0x%x: not registered: %pe\n", qpn,
 			  ERR_PTR(err));
@@ -108,9 +108,10 @@ static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_REGISTER)(struct uverbs_a
 	err = uverbs_copy_from(&qpn, attrs, CXIB_ATTR_XRC_REGISTRATION_QPN);
 	if (err)
 		return err;
-	err = register_qp(uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_HANDLE),
-			  uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_DOMAIN),
-			  uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_EVENTS), qpn);
+	err = xrcreg_register_qp(uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_HANDLE),
+				 uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_DOMAIN),
+				 uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_EVENTS),
+				 qpn);
 	if (err)
 		return err;
 	uverbs_finalize_uobj_create(attrs, CXIB_ATTR_XRC_REGISTRATION_HANDLE);
@@ -133,7 +134,7 @@ static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_FIND)(struct uverbs_attr_
 		return err;
 	scoped_guard(mutex, &context->registrations_lock) {
 		registration = xa_load(&context->registrations, qpn);
-		if (!registration || !is_in_domain(registration, domain))
+		if (!registration || !xrcreg_is_in_domain(registration, domain))
 			return -ENOENT;
 		handle = registration->handle;
 	}
@@ -142,8 +143,8 @@ static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_FIND)(struct uverbs_attr_
 }
 
 /* A handle that FIND has returned may be the handle of another registration by now. */
-static int check_unregister(const struct cxib_xrc_registration *registration,
-			    struct uverbs_attr_bundle *attrs)
+static int xrcreg_check_unregister(const struct cxib_xrc_registration *registration,
+				   struct uverbs_attr_bundle *attrs)
 {
 	u32 qpn;
 	int err = uverbs_copy_from(&qpn, attrs, CXIB_ATTR_XRC_REGISTRATION_QPN);
@@ -151,18 +152,18 @@ static int check_unregister(const struct cxib_xrc_registration *registration,
 	if (err)
 		return err;
 	if (qpn != registration->opener.qpn ||
-	    !is_in_domain(registration, uverbs_attr_get_uobject(attrs,
-								CXIB_ATTR_XRC_REGISTRATION_DOMAIN)))
+	    !xrcreg_is_in_domain(registration,
+				 uverbs_attr_get_uobject(attrs, CXIB_ATTR_XRC_REGISTRATION_DOMAIN)))
 		return -EINVAL;
 	return 0;
 }
 
-static int destroy_registration(struct ib_uobject *uobject, enum rdma_remove_reason why,
-				struct uverbs_attr_bundle *attrs)
+static int xrcreg_destroy_registration(struct ib_uobject *uobject, enum rdma_remove_reason why,
+				       struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_ucontext *context = to_ucontext(uobject->context);
 	struct cxib_xrc_registration *registration = uobject->object;
-	int err = why == RDMA_REMOVE_DESTROY ? check_unregister(registration, attrs) : 0;
+	int err = why == RDMA_REMOVE_DESTROY ? xrcreg_check_unregister(registration, attrs) : 0;
 
 	if (err)
 		return err;
@@ -176,8 +177,8 @@ static int destroy_registration(struct ib_uobject *uobject, enum rdma_remove_rea
 }
 
 /*
- * The RDMA core has already called destroy_registration(). This empty method exists because the
- * macro of the RDMA core for methods that only destroy takes no attributes except the handle.
+ * The RDMA core has already called xrcreg_destroy_registration(). This empty method exists because
+ * the macro of the RDMA core for methods that only destroy takes no attributes except the handle.
  */
 static int UVERBS_HANDLER(CXIB_METHOD_XRC_REGISTRATION_UNREGISTER)(struct uverbs_attr_bundle *attrs)
 {
@@ -210,7 +211,7 @@ DECLARE_UVERBS_NAMED_METHOD(CXIB_METHOD_XRC_REGISTRATION_UNREGISTER,
 			    DOMAIN_ATTR, QPN_ATTR);
 
 DECLARE_UVERBS_NAMED_OBJECT(CXIB_OBJECT_XRC_REGISTRATION,
-			    UVERBS_TYPE_ALLOC_IDR(destroy_registration),
+			    UVERBS_TYPE_ALLOC_IDR(xrcreg_destroy_registration),
 			    &UVERBS_METHOD(CXIB_METHOD_XRC_REGISTRATION_FIND),
 			    &UVERBS_METHOD(CXIB_METHOD_XRC_REGISTRATION_REGISTER),
 			    &UVERBS_METHOD(CXIB_METHOD_XRC_REGISTRATION_UNREGISTER));

@@ -12,7 +12,7 @@
 #define PATH_BITS_MAX	0x7f
 #define FLOW_LABEL_MAX	0xfffff
 
-static bool is_supported(const struct cxib_device_caps *caps, int rate)
+static bool ah_is_supported(const struct cxib_device_caps *caps, int rate)
 {
 	return caps->stat_rate_support & BIT(rate + RATE_OFFSET);
 }
@@ -38,7 +38,7 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 	if (rate < IB_RATE_2_5_GBPS || rate > CXIB_RATE_MAX)
 		return -EINVAL;
 	for (candidate = IB_RATE_2_5_GBPS; candidate <= CXIB_RATE_MAX; candidate++)
-		if (is_supported(caps, candidate) &&
+		if (ah_is_supported(caps, candidate) &&
 		    ib_rate_to_mbps(candidate) <= ib_rate_to_mbps(rate) &&
 		    ib_rate_to_mbps(candidate) > ib_rate_to_mbps(best))
 			best = candidate;
@@ -52,7 +52,7 @@ u8 cxib_rate_to_ib(u32 code)
 	return code > RATE_OFFSET ? code - RATE_OFFSET : IB_RATE_PORT_CURRENT;
 }
 
-static void fill_route(struct hw_av *vector, const struct ib_global_route *route)
+static void ah_fill_route(struct hw_av *vector, const struct ib_global_route *route)
 {
 	hw_av_set_grh(vector, 1);
 	hw_av_set_src_addr_index(vector, route->sgid_index);
@@ -63,7 +63,7 @@ static void fill_route(struct hw_av *vector, const struct ib_global_route *route
 }
 
 /* The RDMA core does not check these fields, which user space fills. */
-static int check_range(struct ib_device *ib, const char *name, u32 value, u32 max)
+static int ah_check_range(struct ib_device *ib, const char *name, u32 value, u32 max)
 {
 	if (value <= max)
 		return 0;
@@ -71,21 +71,23 @@ static int check_range(struct ib_device *ib, const char *name, u32 value, u32 ma
 	return -EINVAL;
 }
 
-static int check_attr(struct ib_device *ib, const struct rdma_ah_attr *attr)
+static int ah_check_attr(struct ib_device *ib, const struct rdma_ah_attr *attr)
 {
-	int err = check_range(ib, "sl", rdma_ah_get_sl(attr), SL_MAX);
+	int err = ah_check_range(ib, "sl", rdma_ah_get_sl(attr), SL_MAX);
 
 	if (!err)
-		err = check_range(ib, "src_path_bits", rdma_ah_get_path_bits(attr), PATH_BITS_MAX);
+		err = ah_check_range(ib, "src_path_bits", rdma_ah_get_path_bits(attr),
+				     PATH_BITS_MAX);
 	if (!err)
-		err = check_range(ib, "dlid", rdma_ah_get_dlid(attr), U16_MAX);
+		err = ah_check_range(ib, "dlid", rdma_ah_get_dlid(attr), U16_MAX);
 	if (!err && rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
-		err = check_range(ib, "flow_label", rdma_ah_read_grh(attr)->flow_label,
-				  FLOW_LABEL_MAX);
+		err = ah_check_range(ib, "flow_label", rdma_ah_read_grh(attr)->flow_label,
+				     FLOW_LABEL_MAX);
 	return err;
 }
 
-static int fill_address(struct cxib_ah *ah, struct ib_device *ib, const struct rdma_ah_attr *attr)
+static int ah_fill_address(struct cxib_ah *ah, struct ib_device *ib,
+			   const struct rdma_ah_attr *attr)
 {
 	int rate = cxib_static_rate(&to_ibdev(ib)->hw->caps, rdma_ah_get_static_rate(attr));
 	struct hw_av *vector = &ah->vector;
@@ -93,7 +95,7 @@ static int fill_address(struct cxib_ah *ah, struct ib_device *ib, const struct r
 
 	if (rate < 0)
 		return rate;
-	err = check_attr(ib, attr);
+	err = ah_check_attr(ib, attr);
 	if (err)
 		return err;
 	*vector = (struct hw_av){};
@@ -103,20 +105,20 @@ static int fill_address(struct cxib_ah *ah, struct ib_device *ib, const struct r
 	hw_av_set_mlid(vector, rdma_ah_get_path_bits(attr));
 	hw_av_set_rlid(vector, rdma_ah_get_dlid(attr));
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
-		fill_route(vector, rdma_ah_read_grh(attr));
+		ah_fill_route(vector, rdma_ah_read_grh(attr));
 	ah->port = rdma_ah_get_port_num(attr);
 	return 0;
 }
 
 int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
-	return fill_address(to_ah(ib), ib->device, init->ah_attr);
+	return ah_fill_address(to_ah(ib), ib->device, init->ah_attr);
 }
 
 /* WQEs that are already posted keep the old address vector. */
 int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
-	return fill_address(to_ah(ib), ib->device, attr);
+	return ah_fill_address(to_ah(ib), ib->device, attr);
 }
 
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)

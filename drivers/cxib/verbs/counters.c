@@ -9,12 +9,12 @@
 #include "verbs/verbs.h"
 
 /**
- * struct counter - a counter of the device
+ * struct counters_counter - a counter of the device
  * @name: name in user space: the name of its field, as in mlx5_ib
  * @get: reads the counter from the output of QUERY_Q_COUNTER
  * @needs: offset of the required capability in struct cxib_device_caps
  */
-struct counter {
+struct counters_counter {
 	const char *name;
 	u32 (*get)(const struct hw_query_q_counter_out *counters);
 	size_t needs;
@@ -31,7 +31,7 @@ struct counter {
 #define COUNTER_AGAIN(field)	COUNTER_IF(field, retransmission_q_counters)
 #define COUNTER_ERROR(field)	COUNTER_IF(field, enhanced_error_q_counters)
 
-static const struct counter counters[] = {
+static const struct counters_counter counters[] = {
 	COUNTER(rx_write_requests),
 	COUNTER(rx_read_requests),
 	COUNTER(rx_atomic_requests),
@@ -56,7 +56,7 @@ static const struct counter counters[] = {
 };
 
 /* Lists the counters that the device supports. */
-static void describe(struct cxib_ibdev *ibdev)
+static void counters_describe(struct cxib_ibdev *ibdev)
 {
 	const void *caps = &ibdev->hw->caps;
 	size_t i;
@@ -79,7 +79,7 @@ static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ib, u32 numbe
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static bool is_registered(struct ib_device *ib)
+static bool counters_is_registered(struct ib_device *ib)
 {
 	if (!ib_device_try_get(ib))
 		return false;
@@ -101,9 +101,9 @@ static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 n
 	 * error.
 	 */
 	if (err)
-		return is_registered(ib) ? err : stats->num_counters;
+		return counters_is_registered(ib) ? err : stats->num_counters;
 	for (i = 0; i < stats->num_counters; i++) {
-		const struct counter *counter = stats->descs[i].priv;
+		const struct counters_counter *counter = stats->descs[i].priv;
 
 		stats->value[i] = counter->get(&out);
 	}
@@ -116,7 +116,7 @@ static const struct ib_device_ops ops = {
 };
 
 /* Returns false if a dealloc command fails. */
-static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
+static bool counters_dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 {
 	bool all = true;
 
@@ -126,7 +126,7 @@ static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 	return all;
 }
 
-static int alloc_sets(struct cxib_ibdev *ibdev)
+static int counters_alloc_sets(struct cxib_ibdev *ibdev)
 {
 	/* QPs of user contexts refer to the counter sets. */
 	u16 uid = cxib_shared_uid(&ibdev->hw->caps);
@@ -137,7 +137,7 @@ static int alloc_sets(struct cxib_ibdev *ibdev)
 		err = cxib_cmd_alloc_q_counter(commands_of(ibdev), uid,
 					       &ibdev->ports[i].counter_set);
 		if (err) {
-			dealloc_sets(ibdev, i);
+			counters_dealloc_sets(ibdev, i);
 			return err;
 		}
 	}
@@ -171,11 +171,11 @@ int cxib_counters_create(struct cxib_ibdev *ibdev)
 	static_assert(ARRAY_SIZE(counters) <= CXIB_COUNTERS_MAX);
 	if (!ibdev->hw->caps.max_qp_cnt)
 		return 0;
-	err = alloc_sets(ibdev);
+	err = counters_alloc_sets(ibdev);
 	if (err)
 		return cxib_command_optional(err);
 	ibdev->has_counters = true;
-	describe(ibdev);
+	counters_describe(ibdev);
 	ib_set_device_ops(&ibdev->ib, &ops);
 	return 0;
 }
@@ -186,6 +186,6 @@ int cxib_counters_create(struct cxib_ibdev *ibdev)
  */
 void cxib_counters_destroy(struct cxib_ibdev *ibdev)
 {
-	if (ibdev->has_counters && !dealloc_sets(ibdev, ibdev->hw->caps.num_ports))
+	if (ibdev->has_counters && !counters_dealloc_sets(ibdev, ibdev->hw->caps.num_ports))
 		cxib_hw_set_fatal(ibdev->hw);
 }

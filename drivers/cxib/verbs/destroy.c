@@ -67,7 +67,7 @@ struct ib_ucontext *cxib_udata_context(struct ib_udata *udata)
  * of a user context when its file is closed or the device is unregistered, which is no request. A
  * request has attributes if it is an ioctl(), and a command structure (ucore) if it is a write().
  */
-static bool has_request(struct ib_udata *udata)
+static bool destroy_has_request(struct ib_udata *udata)
 {
 	const struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
 
@@ -106,7 +106,7 @@ int cxib_finish_user_destroy(struct cxib_ibdev *ibdev, struct ib_udata *udata,
 		return 0;
 	}
 	if (!cxib_command_queue_is_fatal(commands_of(ibdev)) && !cxib_command_is_unknown(err) &&
-	    has_request(udata)) {
+	    destroy_has_request(udata)) {
 		ibdev_dbg(&ibdev->ib, "destroy user object: command failed: %d\n", err);
 		return err;
 	}

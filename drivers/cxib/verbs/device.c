@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The RDMA device: register, describe, unregister. */
+/* The RDMA device: register, verbs_describe, unregister. */
 #include <kunit/visibility.h>
 #include <linux/lockdep.h>
 #include <linux/pci.h>
@@ -26,7 +26,7 @@
 /* Maximum length in bytes of a rendezvous message that the device handles, including headers. */
 #define RENDEZVOUS_HEADER_MAX	64
 
-static struct cxib_ibdev *from_device(struct device *dev)
+static struct cxib_ibdev *verbs_from_device(struct device *dev)
 {
 	return rdma_device_to_drv_device(dev, struct cxib_ibdev, ib);
 }
@@ -34,19 +34,19 @@ static struct cxib_ibdev *from_device(struct device *dev)
 /* sysfs attributes that ibstat and similar tools read. */
 static ssize_t hw_rev_show(struct device *dev, struct device_attribute *attr, char *text)
 {
-	return sysfs_emit(text, "%x\n", to_pci_dev(from_device(dev)->hw->bus->dev)->revision);
+	return sysfs_emit(text, "%x\n", to_pci_dev(verbs_from_device(dev)->hw->bus->dev)->revision);
 }
 static DEVICE_ATTR_RO(hw_rev);
 
 static ssize_t hca_type_show(struct device *dev, struct device_attribute *attr, char *text)
 {
-	return sysfs_emit(text, "MT%d\n", to_pci_dev(from_device(dev)->hw->bus->dev)->device);
+	return sysfs_emit(text, "MT%d\n", to_pci_dev(verbs_from_device(dev)->hw->bus->dev)->device);
 }
 static DEVICE_ATTR_RO(hca_type);
 
 static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *text)
 {
-	return sysfs_emit(text, "%s\n", from_device(dev)->hw->adapter.board_id);
+	return sysfs_emit(text, "%s\n", verbs_from_device(dev)->hw->adapter.board_id);
 }
 static DEVICE_ATTR_RO(board_id);
 
@@ -121,7 +121,7 @@ static const struct ib_device_ops ops = {
 };
 
 /* Asks ULPs and user space to release the device; all further operations fail. */
-static void on_fatal(void *context)
+static void verbs_on_fatal(void *context)
 {
 	struct cxib_ibdev *ibdev = context;
 	struct ib_event event = {
@@ -139,7 +139,7 @@ static void on_fatal(void *context)
 	cxib_flush_later(ibdev);
 }
 
-static void on_event(void *context, const struct hw_eqe *entry)
+static void verbs_on_event(void *context, const struct hw_eqe *entry)
 {
 	struct cxib_ibdev *ibdev = context;
 
@@ -148,15 +148,15 @@ static void on_event(void *context, const struct hw_eqe *entry)
 
 static const struct cxib_client_ops client_ops = {
 	.completion = cxib_completion_event,
-	.event = on_event,
+	.event = verbs_on_event,
 	.cq_error = cxib_cq_error_event,
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,
-	.fatal = on_fatal,
+	.fatal = verbs_on_fatal,
 	.page_fault = cxib_page_fault_event,
 };
 
-static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
+static void verbs_describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
 	const struct cxib_init_segment *firmware = &ibdev->hw->firmware;
 	const struct pci_dev *pdev = to_pci_dev(ibdev->hw->bus->dev);
@@ -173,7 +173,7 @@ static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *a
  * Old firmware always returns the former value in big-endian byte order, but callers expect the
  * byte order of the host. With such firmware requesters have no atomic operations, as in mlx5_ib.
  */
-static bool has_atomics(const struct cxib_device_caps *caps)
+static bool verbs_has_atomics(const struct cxib_device_caps *caps)
 {
 	const u32 operations = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
 
@@ -182,7 +182,7 @@ static bool has_atomics(const struct cxib_device_caps *caps)
 }
 
 /* The operands of kernel WRs have 8 bytes. */
-static bool has_masked_atomics(const struct cxib_device_caps *caps)
+static bool verbs_has_masked_atomics(const struct cxib_device_caps *caps)
 {
 	const u32 operations = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
 			       HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
@@ -191,7 +191,7 @@ static bool has_masked_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
-static void describe_abilities(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
+static void verbs_describe_abilities(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
@@ -217,14 +217,15 @@ static void describe_abilities(const struct cxib_ibdev *ibdev, struct ib_device_
 	if (ibdev->hw->bus->is_virtual)
 		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->local_ca_ack_delay = caps->local_ca_ack_delay;
-	if (has_atomics(caps))
+	if (verbs_has_atomics(caps))
 		attr->atomic_cap = IB_ATOMIC_HCA;
 	else
 		attr->atomic_cap = IB_ATOMIC_NONE;
-	attr->masked_atomic_cap = has_masked_atomics(caps) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = verbs_has_masked_atomics(caps) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 }
 
-static void describe_signatures(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
+static void verbs_describe_signatures(const struct cxib_device_caps *caps,
+				      struct ib_device_attr *attr)
 {
 	if (!caps->sho)
 		return;
@@ -236,7 +237,8 @@ static void describe_signatures(const struct cxib_device_caps *caps, struct ib_d
 }
 
 /* Tag matching is for user space only. */
-static void describe_tag_matching(const struct cxib_device_caps *caps, struct ib_tm_caps *tags)
+static void verbs_describe_tag_matching(const struct cxib_device_caps *caps,
+					struct ib_tm_caps *tags)
 {
 	if (!caps->tag_matching)
 		return;
@@ -250,7 +252,7 @@ static void describe_tag_matching(const struct cxib_device_caps *caps, struct ib
 	tags->max_rndv_hdr_size = RENDEZVOUS_HEADER_MAX;
 }
 
-static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
+static void verbs_describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
 {
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
@@ -293,11 +295,11 @@ int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, str
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
 
 	*attr = (struct ib_device_attr){};
-	describe_identity(ibdev, attr);
-	describe_abilities(ibdev, attr);
-	describe_signatures(&ibdev->hw->caps, attr);
-	describe_tag_matching(&ibdev->hw->caps, &attr->tm_caps);
-	describe_limits(&ibdev->hw->caps, attr);
+	verbs_describe_identity(ibdev, attr);
+	verbs_describe_abilities(ibdev, attr);
+	verbs_describe_signatures(&ibdev->hw->caps, attr);
+	verbs_describe_tag_matching(&ibdev->hw->caps, &attr->tm_caps);
+	verbs_describe_limits(&ibdev->hw->caps, attr);
 	cxib_odp_fill_attr(ibdev, attr);
 	return 0;
 }
@@ -327,7 +329,7 @@ void cxib_get_dev_fw_str(struct ib_device *ib, char *text)
 		 firmware->firmware_minor, firmware->firmware_subminor);
 }
 
-static void describe(struct cxib_ibdev *ibdev)
+static void verbs_describe(struct cxib_ibdev *ibdev)
 {
 	struct ib_device *ib = &ibdev->ib;
 
@@ -350,7 +352,7 @@ static void describe(struct cxib_ibdev *ibdev)
  * WQEs of all kernel QPs address memory with resd_lkey. Without umr_ptr_rlky, UMR WQEs cannot use
  * it. Then local_dma_lkey is not set, and the RDMA core creates a DMA MR for each PD.
  */
-static int set_local_dma_lkey(struct cxib_ibdev *ibdev, u32 resd_lkey)
+static int verbs_set_local_dma_lkey(struct cxib_ibdev *ibdev, u32 resd_lkey)
 {
 	/* An lkey with this value would terminate the scatter list of a receive WQE. */
 	if (resd_lkey == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
@@ -362,7 +364,7 @@ static int set_local_dma_lkey(struct cxib_ibdev *ibdev, u32 resd_lkey)
 	return 0;
 }
 
-static int query_special_keys(struct cxib_ibdev *ibdev)
+static int verbs_query_special_keys(struct cxib_ibdev *ibdev)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	struct cxib_special_keys keys;
@@ -375,14 +377,14 @@ static int query_special_keys(struct cxib_ibdev *ibdev)
 		return cxib_command_optional(err);
 	if (caps->dump_fill_mkey)
 		ibdev->dump_fill_mkey = keys.dump_fill;
-	return caps->umr_ptr_rlky ? set_local_dma_lkey(ibdev, keys.resd_lkey) : 0;
+	return caps->umr_ptr_rlky ? verbs_set_local_dma_lkey(ibdev, keys.resd_lkey) : 0;
 }
 
-static int query_static(struct cxib_ibdev *ibdev)
+static int verbs_query_static(struct cxib_ibdev *ibdev)
 {
 	int err;
 
-	err = query_special_keys(ibdev);
+	err = verbs_query_special_keys(ibdev);
 	if (err)
 		return err;
 	err = cxib_ports_create(ibdev);
@@ -393,7 +395,7 @@ static int query_static(struct cxib_ibdev *ibdev)
 }
 
 /* Memory reclaim may wait for a disk on this device, hence WQ_MEM_RECLAIM. */
-static int create_flush_workqueue(struct cxib_ibdev *ibdev)
+static int verbs_create_flush_workqueue(struct cxib_ibdev *ibdev)
 {
 	ibdev->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 					   dev_name(ibdev->hw->bus->dev));
@@ -401,37 +403,37 @@ static int create_flush_workqueue(struct cxib_ibdev *ibdev)
 }
 
 /* On entry, ULPs no longer post, and the fatal event is no longer delivered. */
-static void stop_flushing(struct cxib_ibdev *ibdev)
+static void verbs_stop_flushing(struct cxib_ibdev *ibdev)
 {
 	cancel_delayed_work_sync(&ibdev->flush_mads_work);
 	cancel_work_sync(&ibdev->flush);
 }
 
-static void init_table(struct xarray *table, struct lock_class_key *key, const char *name)
+static void verbs_init_table(struct xarray *table, struct lock_class_key *key, const char *name)
 {
 	xa_init_flags(table, XA_FLAGS_LOCK_IRQ);
 	lockdep_set_class_and_name(&table->xa_lock, key, name);
 }
 
 /* xa_init_flags() would put the locks of all tables of this file in one lock class. */
-static void init_tables(struct cxib_ibdev *ibdev)
+static void verbs_init_tables(struct cxib_ibdev *ibdev)
 {
 	static struct lock_class_key qps, cqs, srqs, sig_mrs;
 
-	init_table(&ibdev->qps, &qps, "cxib_ibdev.qps");
-	init_table(&ibdev->cqs, &cqs, "cxib_ibdev.cqs");
-	init_table(&ibdev->srqs, &srqs, "cxib_ibdev.srqs");
-	init_table(&ibdev->sig_mrs, &sig_mrs, "cxib_ibdev.sig_mrs");
+	verbs_init_table(&ibdev->qps, &qps, "cxib_ibdev.qps");
+	verbs_init_table(&ibdev->cqs, &cqs, "cxib_ibdev.cqs");
+	verbs_init_table(&ibdev->srqs, &srqs, "cxib_ibdev.srqs");
+	verbs_init_table(&ibdev->sig_mrs, &sig_mrs, "cxib_ibdev.sig_mrs");
 }
 
-static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
-		       const struct cxib_user_interface *user,
-		       const struct cxib_poll_interface *polling)
+static void verbs_init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
+			     const struct cxib_user_interface *user,
+			     const struct cxib_poll_interface *polling)
 {
 	ibdev->hw = hw;
 	ibdev->bus = hw->bus;
 	ibdev->client = (struct cxib_hw_client){ &client_ops, ibdev };
-	init_tables(ibdev);
+	verbs_init_tables(ibdev);
 	INIT_WORK(&ibdev->flush, cxib_flush_cqs);
 	INIT_DELAYED_WORK(&ibdev->flush_mads_work, cxib_flush_mads);
 	spin_lock_init(&ibdev->flush_lock);
@@ -440,7 +442,7 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	cxib_orphans_init(ibdev);
 	cxib_umr_init(ibdev);
 	cxib_odp_init(ibdev);
-	describe(ibdev);
+	verbs_describe(ibdev);
 	ibdev->polling = polling;
 	ibdev->user = user;
 	ib_set_device_ops(&ibdev->ib, user->ops);
@@ -448,12 +450,12 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	ibdev->ib.driver_def = user->definitions;
 }
 
-static int start_polling(struct cxib_ibdev *ibdev)
+static int verbs_start_polling(struct cxib_ibdev *ibdev)
 {
 	return ibdev->polling ? ibdev->polling->start(ibdev) : 0;
 }
 
-static void stop_polling(struct cxib_ibdev *ibdev)
+static void verbs_stop_polling(struct cxib_ibdev *ibdev)
 {
 	if (ibdev->polling)
 		ibdev->polling->stop(ibdev);
@@ -482,18 +484,18 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 		dev_err(hw->bus->dev, "RDMA device: allocation failed\n");
 		return ERR_PTR(-ENOMEM);
 	}
-	init_ibdev(ibdev, hw, user, polling);
+	verbs_init_ibdev(ibdev, hw, user, polling);
 	ibdev->poll_policy = policy;
-	err = create_flush_workqueue(ibdev);
+	err = verbs_create_flush_workqueue(ibdev);
 	if (err)
 		goto dealloc_device;
-	err = start_polling(ibdev);
+	err = verbs_start_polling(ibdev);
 	if (err)
 		goto destroy_workqueue;
 	err = user->start(ibdev);
 	if (err)
 		goto stop_polling;
-	err = query_static(ibdev);
+	err = verbs_query_static(ibdev);
 	if (err)
 		goto destroy_ports;
 	err = cxib_counters_create(ibdev);
@@ -508,14 +510,14 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 
 unset_client:
 	cxib_hw_set_client(hw, NULL);
-	stop_flushing(ibdev);
+	verbs_stop_flushing(ibdev);
 	cxib_counters_destroy(ibdev);
 destroy_ports:
 	cxib_ports_destroy(ibdev);
 	cxib_quarantine_end(ibdev);
 	user->stop(ibdev);
 stop_polling:
-	stop_polling(ibdev);
+	verbs_stop_polling(ibdev);
 destroy_workqueue:
 	destroy_workqueue(ibdev->workqueue);
 dealloc_device:
@@ -539,13 +541,13 @@ void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 	cxib_odp_destroy(ibdev);
 	cxib_umr_destroy(ibdev);
 	cxib_hw_set_client(ibdev->hw, NULL);
-	stop_flushing(ibdev);
+	verbs_stop_flushing(ibdev);
 	cxib_xrc_destroy(ibdev);
 	cxib_counters_destroy(ibdev);
 	cxib_ports_destroy(ibdev);
 	cxib_quarantine_end(ibdev);
 	ibdev->user->stop(ibdev);
-	stop_polling(ibdev);
+	verbs_stop_polling(ibdev);
 	destroy_workqueue(ibdev->workqueue);
 	WARN_ON(!xa_empty(&ibdev->qps) || !xa_empty(&ibdev->cqs) ||
 		!xa_empty(&ibdev->srqs) || !xa_empty(&ibdev->sig_mrs));

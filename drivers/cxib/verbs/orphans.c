@@ -23,7 +23,7 @@
 #define RETRIES_MAX	16
 
 /* Kinds of objects, by the objects to which they refer. */
-enum kind {
+enum orphan_kind {
 	KIND_OTHER,
 	KIND_QP,
 	KIND_SRQ,
@@ -43,19 +43,19 @@ enum kind {
 #define PARENTS_OF_SRQ		(PARENTS_OF_QUEUE | BIT(KIND_CQ) | BIT(KIND_XRCD))
 
 /**
- * struct kind_of_command - what a destroy command destroys
+ * struct orphan_kind_of_command - what a destroy command destroys
  * @opcode: the command
  * @kind: kind of the object
  * @parents: bit n: the object may refer to objects of kind n. Each object also refers to its user
  *	context.
  */
-struct kind_of_command {
+struct orphan_kind_of_command {
 	u16 opcode;
-	enum kind kind;
+	enum orphan_kind kind;
 	u32 parents;
 };
 
-static const struct kind_of_command kinds[] = {
+static const struct orphan_kind_of_command kinds[] = {
 	{ HW_CMD_DESTROY_QP, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
 	{ HW_CMD_DESTROY_DCT, KIND_QP, PARENTS_OF_SRQ | BIT(KIND_SRQ) },
 	{ HW_CMD_DESTROY_RMP, KIND_SRQ, PARENTS_OF_SRQ },
@@ -73,10 +73,10 @@ static const struct kind_of_command kinds[] = {
 };
 
 /* General objects of all types: they may refer to any object. */
-static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND_OTHER) };
+static const struct orphan_kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND_OTHER) };
 
 /**
- * struct orphan - an object that the device still has
+ * struct cxib_orphan - an object that the device still has
  * @node: entry in the list of the RDMA device
  * @context: its user context, which is only compared; NULL: closed
  * @group: the same for all orphans of a closed context
@@ -87,7 +87,7 @@ static const struct kind_of_command other = { 0, KIND_OTHER, U32_MAX & ~BIT(KIND
  *	number.
  * @pinned: what the device can access through the object
  */
-struct orphan {
+struct cxib_orphan {
 	struct list_head node;
 	const struct ib_ucontext *context;
 	unsigned int group;
@@ -136,37 +136,38 @@ void cxib_orphans_init(struct cxib_ibdev *ibdev)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_init);
 
-static u16 opcode_of(const struct cxib_destroy *destroy)
+static u16 orphan_opcode_of(const struct cxib_destroy *destroy)
 {
 	return hw_cmd_in_get_opcode((const void *)destroy->in);
 }
 
-static const struct kind_of_command *kind_of(const struct cxib_destroy *destroy)
+static const struct orphan_kind_of_command *orphan_kind_of(const struct cxib_destroy *destroy)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (kinds[i].opcode == opcode_of(destroy))
+		if (kinds[i].opcode == orphan_opcode_of(destroy))
 			return &kinds[i];
 	return &other;
 }
 
-static bool may_refer(const struct orphan *orphan, enum kind kind)
+static bool orphan_may_refer(const struct cxib_orphan *orphan, enum orphan_kind kind)
 {
-	const struct kind_of_command *child = kind_of(&orphan->destroy);
+	const struct orphan_kind_of_command *child = orphan_kind_of(&orphan->destroy);
 
 	return kind == KIND_UCTX ? child->kind != KIND_UCTX : child->parents & BIT(kind);
 }
 
-static bool is_xrc_tgt_of(const struct cxib_destroy *child, const struct cxib_destroy *parent)
+static bool orphan_is_xrc_tgt_of(const struct cxib_destroy *child,
+				 const struct cxib_destroy *parent)
 {
-	return child->is_xrc_tgt && kind_of(parent)->kind == KIND_XRCD &&
+	return child->is_xrc_tgt && orphan_kind_of(parent)->kind == KIND_XRCD &&
 	       child->xrcdn == hw_general_obj_in_cmd_hdr_get_obj_id((const void *)parent->in);
 }
 
-static bool is_other(const struct orphan *orphan)
+static bool orphan_is_other(const struct cxib_orphan *orphan)
 {
-	return kind_of(&orphan->destroy) == &other;
+	return orphan_kind_of(&orphan->destroy) == &other;
 }
 
 /*
@@ -174,7 +175,7 @@ static bool is_other(const struct orphan *orphan)
  * refer to mkeys. A process can leave many mkeys, so the list is searched for children of an mkey
  * only if it contains general objects.
  */
-static bool is_parent(const struct cxib_orphans *orphans, enum kind kind)
+static bool orphan_is_parent(const struct cxib_orphans *orphans, enum orphan_kind kind)
 {
 	unsigned int i;
 
@@ -190,21 +191,21 @@ static bool is_parent(const struct cxib_orphans *orphans, enum kind kind)
  * Returns true if an orphan may refer to an object. Orphans refer to objects of their own user
  * context only, except for XRC_TGT QPs.
  */
-static bool has_child(const struct cxib_orphans *orphans, const struct ib_ucontext *context,
-		      unsigned int group, const struct cxib_destroy *destroy)
+static bool orphan_has_child(const struct cxib_orphans *orphans, const struct ib_ucontext *context,
+			     unsigned int group, const struct cxib_destroy *destroy)
 {
-	const enum kind kind = kind_of(destroy)->kind;
-	const struct orphan *orphan;
+	const enum orphan_kind kind = orphan_kind_of(destroy)->kind;
+	const struct cxib_orphan *orphan;
 
 	lockdep_assert_held(&orphans->lock);
 
-	if (!is_parent(orphans, kind))
+	if (!orphan_is_parent(orphans, kind))
 		return false;
 	list_for_each_entry(orphan, &orphans->list, node) {
 		if (orphan->context == context && orphan->group == group &&
-		    may_refer(orphan, kind))
+		    orphan_may_refer(orphan, kind))
 			return true;
-		if (is_xrc_tgt_of(&orphan->destroy, destroy))
+		if (orphan_is_xrc_tgt_of(&orphan->destroy, destroy))
 			return true;
 	}
 	return false;
@@ -228,16 +229,16 @@ int cxib_orphans_check(struct cxib_ibdev *ibdev, const struct ib_ucontext *conte
 	if (!context)
 		return 0;
 	guard(mutex)(&ibdev->orphans.lock);
-	return has_child(&ibdev->orphans, context, 0, destroy) ? -EBUSY : 0;
+	return orphan_has_child(&ibdev->orphans, context, 0, destroy) ? -EBUSY : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_check);
 
-static u16 next_opcode(const struct orphan *orphan)
+static u16 orphan_next_opcode(const struct cxib_orphan *orphan)
 {
-	return orphan->destroy.before ?: opcode_of(&orphan->destroy);
+	return orphan->destroy.before ?: orphan_opcode_of(&orphan->destroy);
 }
 
-static const char *result_of(const struct orphan *orphan)
+static const char *orphan_result_of(const struct cxib_orphan *orphan)
 {
 	if (!orphan->is_known)
 		return "unknown result";
@@ -245,19 +246,20 @@ static const char *result_of(const struct orphan *orphan)
 }
 
 /* Called for the first orphans of closed contexts of an RDMA device. */
-static void log_closed(struct cxib_ibdev *ibdev, const struct orphan *first, unsigned int count)
+static void orphan_log_closed(struct cxib_ibdev *ibdev, const struct cxib_orphan *first,
+			      unsigned int count)
 {
 	ibdev_warn_ratelimited(&ibdev->ib,
 			       "orphans: %u objects of closed user contexts not destroyed, memory kept until reset: %s failed: %s (status 0x%x)\n",
-			       count, hw_cmd_name(next_opcode(first)), result_of(first),
-			       first->status);
+			       count, hw_cmd_name(orphan_next_opcode(first)),
+			       orphan_result_of(first), first->status);
 }
 
 /* Makes the device the owner of the orphans of a context. */
-static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+static void orphan_disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
 	struct cxib_orphans *orphans = &ibdev->orphans;
-	struct orphan *orphan, *first = NULL;
+	struct cxib_orphan *orphan, *first = NULL;
 	unsigned int count = 0;
 
 	lockdep_assert_held(&orphans->lock);
@@ -273,7 +275,7 @@ static void disown(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 	if (!first)
 		return;
 	if (!orphans->closed)
-		log_closed(ibdev, first, count);
+		orphan_log_closed(ibdev, first, count);
 	orphans->closed += count;
 	orphans->groups++;
 }
@@ -293,7 +295,7 @@ void cxib_orphans_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *conte
 		       const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
 {
 	struct cxib_orphans *orphans = &ibdev->orphans;
-	struct orphan *orphan;
+	struct cxib_orphan *orphan;
 
 	might_lock(&orphans->lock);
 	if (cxib_command_queue_is_fatal(commands_of(ibdev))) {
@@ -310,20 +312,20 @@ void cxib_orphans_keep(struct cxib_ibdev *ibdev, const struct ib_ucontext *conte
 	}
 	guard(mutex)(&orphans->lock);
 	list_add_tail(&orphan->node, &orphans->list);
-	orphans->others += is_other(orphan);
+	orphans->others += orphan_is_other(orphan);
 	if (!context)
-		disown(ibdev, NULL);
+		orphan_disown(ibdev, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_keep);
 
-static void free_orphan(struct cxib_ibdev *ibdev, struct orphan *orphan)
+static void orphan_free(struct cxib_ibdev *ibdev, struct cxib_orphan *orphan)
 {
 	const struct cxib_pinned *pinned = &orphan->pinned;
 
 	lockdep_assert_held(&ibdev->orphans.lock);
 
 	ibdev->orphans.closed -= !!orphan->group;
-	ibdev->orphans.others -= is_other(orphan);
+	ibdev->orphans.others -= orphan_is_other(orphan);
 	list_del(&orphan->node);
 	cxib_release_shared_umem(ibdev, pinned->umem, pinned->umem_users, 0);
 	ib_umem_release(pinned->umem_in_doubt);
@@ -334,7 +336,7 @@ static void free_orphan(struct cxib_ibdev *ibdev, struct orphan *orphan)
 	kfree(orphan);
 }
 
-static int execute(struct cxib_ibdev *ibdev, struct orphan *orphan, u16 opcode)
+static int orphan_execute(struct cxib_ibdev *ibdev, struct cxib_orphan *orphan, u16 opcode)
 {
 	__be32 in[CXIB_DESTROY_WORDS];
 	__be32 out[CXIB_DESTROY_WORDS];
@@ -355,15 +357,15 @@ static int execute(struct cxib_ibdev *ibdev, struct orphan *orphan, u16 opcode)
 }
 
 /* Returns true if the device no longer has the object, or cannot use it because DMA is off. */
-static bool destroy_in_device(struct cxib_ibdev *ibdev, struct orphan *orphan)
+static bool orphan_destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_orphan *orphan)
 {
 	int err = 0;
 
 	if (orphan->destroy.before)
-		err = execute(ibdev, orphan, orphan->destroy.before);
+		err = orphan_execute(ibdev, orphan, orphan->destroy.before);
 	if (!err) {
 		orphan->destroy.before = 0;
-		err = execute(ibdev, orphan, opcode_of(&orphan->destroy));
+		err = orphan_execute(ibdev, orphan, orphan_opcode_of(&orphan->destroy));
 	}
 	if (!err)
 		return true;
@@ -373,17 +375,18 @@ static bool destroy_in_device(struct cxib_ibdev *ibdev, struct orphan *orphan)
 	return true;
 }
 
-enum result { RESULT_SKIPPED, RESULT_DESTROYED, RESULT_REFUSED, RESULT_UNKNOWN };
+enum orphan_result { RESULT_SKIPPED, RESULT_DESTROYED, RESULT_REFUSED, RESULT_UNKNOWN };
 
-static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct orphan *orphan)
+static enum orphan_result orphan_try_to_destroy(struct cxib_ibdev *ibdev,
+						struct cxib_orphan *orphan)
 {
 	lockdep_assert_held(&ibdev->orphans.lock);
 
-	if (!orphan->is_known || has_child(&ibdev->orphans, orphan->context,
-					   orphan->group, &orphan->destroy))
+	if (!orphan->is_known || orphan_has_child(&ibdev->orphans, orphan->context,
+						  orphan->group, &orphan->destroy))
 		return RESULT_SKIPPED;
-	if (destroy_in_device(ibdev, orphan)) {
-		free_orphan(ibdev, orphan);
+	if (orphan_destroy_in_device(ibdev, orphan)) {
+		orphan_free(ibdev, orphan);
 		return RESULT_DESTROYED;
 	}
 	return orphan->is_known ? RESULT_REFUSED : RESULT_UNKNOWN;
@@ -394,16 +397,16 @@ static enum result try_to_destroy(struct cxib_ibdev *ibdev, struct orphan *orpha
  * context. Returns true if one was destroyed, so that its parents may be tried next. Returns false
  * if the device does not complete a command.
  */
-static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
+static bool orphan_try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
-	struct orphan *orphan, *next;
-	enum result result;
+	struct cxib_orphan *orphan, *next;
+	enum orphan_result result;
 	bool progress = false;
 
 	list_for_each_entry_safe(orphan, next, &ibdev->orphans.list, node) {
 		if (orphan->context != context)
 			continue;
-		result = try_to_destroy(ibdev, orphan);
+		result = orphan_try_to_destroy(ibdev, orphan);
 		if (result == RESULT_UNKNOWN)
 			return false;
 		progress |= result == RESULT_DESTROYED;
@@ -412,19 +415,19 @@ static bool try_all(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 }
 
 /* Orphans that remain move to the end of the list, so that the next call tries others. */
-static void try_some_closed(struct cxib_ibdev *ibdev)
+static void orphan_try_some_closed(struct cxib_ibdev *ibdev)
 {
 	unsigned int left = ibdev->orphans.closed;
-	struct orphan *orphan, *next;
+	struct cxib_orphan *orphan, *next;
 	unsigned int tried = 0;
-	enum result result;
+	enum orphan_result result;
 
 	list_for_each_entry_safe(orphan, next, &ibdev->orphans.list, node) {
 		if (!orphan->group)
 			continue;
 		if (!left-- || tried == RETRIES_MAX)
 			return;
-		result = try_to_destroy(ibdev, orphan);
+		result = orphan_try_to_destroy(ibdev, orphan);
 		if (result == RESULT_UNKNOWN)
 			return;
 		tried += result != RESULT_SKIPPED;
@@ -446,10 +449,10 @@ static void try_some_closed(struct cxib_ibdev *ibdev)
 void cxib_orphans_close(struct cxib_ibdev *ibdev, const struct ib_ucontext *context)
 {
 	guard(mutex)(&ibdev->orphans.lock);
-	while (try_all(ibdev, context))
+	while (orphan_try_all(ibdev, context))
 		;
-	try_some_closed(ibdev);
-	disown(ibdev, context);
+	orphan_try_some_closed(ibdev);
+	orphan_disown(ibdev, context);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_close);
 
@@ -465,33 +468,34 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_close);
 void cxib_orphans_end(struct cxib_ibdev *ibdev)
 {
 	struct list_head *list = &ibdev->orphans.list;
-	struct orphan *orphan, *next;
+	struct cxib_orphan *orphan, *next;
 
 	debugfs_remove(ibdev->orphans.file);
 	guard(mutex)(&ibdev->orphans.lock);
-	while (try_all(ibdev, NULL))
+	while (orphan_try_all(ibdev, NULL))
 		;
 	if (list_empty(list))
 		return;
 	cxib_hw_set_fatal(ibdev->hw);
 	cxib_hw_dma_off(ibdev->hw);
 	list_for_each_entry_safe(orphan, next, list, node)
-		free_orphan(ibdev, orphan);
+		orphan_free(ibdev, orphan);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_orphans_end);
 
 static int orphans_show(struct seq_file *file, void *unused)
 {
 	struct cxib_ibdev *ibdev = file->private;
-	const struct orphan *orphan;
+	const struct cxib_orphan *orphan;
 
 	guard(mutex)(&ibdev->orphans.lock);
 	seq_printf(file, "objects of closed contexts: %u\n", ibdev->orphans.closed);
 	list_for_each_entry(orphan, &ibdev->orphans.list, node)
-		seq_printf(file, "%s uid %u number 0x%x: %s\n", hw_cmd_name(next_opcode(orphan)),
+		seq_printf(file, "%s uid %u number 0x%x: %s\n",
+			   hw_cmd_name(orphan_next_opcode(orphan)),
 			   hw_general_obj_in_cmd_hdr_get_uid((const void *)orphan->destroy.in),
 			   hw_general_obj_in_cmd_hdr_get_obj_id((const void *)orphan->destroy.in),
-			   result_of(orphan));
+			   orphan_result_of(orphan));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(orphans);

@@ -63,7 +63,7 @@ struct cxib_pinned {
 /**
  * struct cxib_orphans - orphans of an RDMA device
  * @lock: protects the other members. Held while the commands of orphans are executed.
- * @list: list of struct orphan
+ * @list: list of struct cxib_orphan
  * @others: number of general objects in the list, which may refer to any object
  * @closed: number of orphans of closed user contexts
  * @groups: number of user contexts that have left any

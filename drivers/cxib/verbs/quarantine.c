@@ -11,7 +11,7 @@
 #include "verbs/verbs.h"
 
 /**
- * struct memory - user memory, or memory of a kernel queue
+ * struct quarantine_memory - user memory, or memory of a kernel queue
  * @pending: in the list of the command queue
  * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
  * @umem: user memory; or NULL
@@ -20,7 +20,7 @@
  * @buffer: ring of a kernel queue; none if pages is NULL
  * @dbr: doorbell record of a kernel queue; none if words is NULL
  */
-struct memory {
+struct quarantine_memory {
 	struct cxib_pending_memory pending;
 	struct cxib_ibdev *ibdev;
 	struct ib_umem *umem;
@@ -30,7 +30,7 @@ struct memory {
 	struct cxib_dbr dbr;
 };
 
-static void put_umem(struct ib_umem *umem, refcount_t *users)
+static void quarantine_put_umem(struct ib_umem *umem, refcount_t *users)
 {
 	if (users && !refcount_dec_and_test(users))
 		return;
@@ -38,12 +38,12 @@ static void put_umem(struct ib_umem *umem, refcount_t *users)
 	ib_umem_release(umem);
 }
 
-static void free_memory(const struct memory *memory)
+static void quarantine_free_memory(const struct quarantine_memory *memory)
 {
 	struct cxib_buffer buffer = memory->buffer;
 	struct cxib_dbr dbr = memory->dbr;
 
-	put_umem(memory->umem, memory->users);
+	quarantine_put_umem(memory->umem, memory->users);
 	if (memory->dbr_page)
 		memory->ibdev->user->unpin_record(memory->dbr_page);
 	if (dbr.words)
@@ -52,11 +52,11 @@ static void free_memory(const struct memory *memory)
 		cxib_buffer_destroy(&buffer, memory->ibdev->hw->bus->dev);
 }
 
-static void free_pending(struct cxib_pending_memory *pending)
+static void quarantine_free_pending(struct cxib_pending_memory *pending)
 {
-	struct memory *memory = container_of(pending, struct memory, pending);
+	struct quarantine_memory *memory = container_of(pending, struct quarantine_memory, pending);
 
-	free_memory(memory);
+	quarantine_free_memory(memory);
 	kfree(memory);
 }
 
@@ -71,16 +71,16 @@ bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err)
 		       cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
-static void release(const struct memory *memory, int err)
+static void quarantine_release(const struct quarantine_memory *memory, int err)
 {
-	struct memory *copy;
+	struct quarantine_memory *copy;
 
 	if (!cxib_result_is_unknown(memory->ibdev, err)) {
-		free_memory(memory);
+		quarantine_free_memory(memory);
 		return;
 	}
 	copy = kmemdup(memory, sizeof(*memory), GFP_KERNEL | __GFP_NOFAIL);
-	copy->pending.free = free_pending;
+	copy->pending.free = quarantine_free_pending;
 	cxib_pending_creates_keep(commands_of(memory->ibdev), &copy->pending);
 }
 
@@ -111,8 +111,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
 void cxib_release_shared_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, refcount_t *users,
 			      int err)
 {
+	const struct quarantine_memory memory = { .ibdev = ibdev, .umem = umem, .users = users };
+
 	if (umem)
-		release(&(struct memory){ .ibdev = ibdev, .umem = umem, .users = users }, err);
+		quarantine_release(&memory, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_shared_umem);
 
@@ -128,12 +130,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_release_shared_umem);
  */
 void cxib_release_pinned(struct cxib_ibdev *ibdev, struct cxib_pinned *pinned, int err)
 {
-	const struct memory memory = {
+	const struct quarantine_memory memory = {
 		.ibdev = ibdev, .umem = pinned->umem, .dbr_page = pinned->dbr_page,
 	};
 
 	*pinned = (struct cxib_pinned){};
-	release(&memory, err);
+	quarantine_release(&memory, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_pinned);
 
@@ -150,7 +152,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_release_pinned);
 void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
 			    struct cxib_dbr *dbr, int err)
 {
-	release(&(struct memory){ .ibdev = ibdev, .buffer = *buffer, .dbr = *dbr }, err);
+	const struct quarantine_memory memory = {
+		.ibdev = ibdev, .buffer = *buffer, .dbr = *dbr,
+	};
+
+	quarantine_release(&memory, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
 

@@ -9,12 +9,13 @@
 #include "verbs/qp/pipelining.h"
 #include "verbs/xrc/opener.h"
 
-struct detail {
+struct restrack_detail {
 	const char *name;
 	u32 value;
 };
 
-static int put(struct sk_buff *message, const struct detail *details, size_t count)
+static int restrack_put(struct sk_buff *message, const struct restrack_detail *details,
+			size_t count)
 {
 	size_t i;
 
@@ -24,7 +25,7 @@ static int put(struct sk_buff *message, const struct detail *details, size_t cou
 	return 0;
 }
 
-static int put_polling(struct sk_buff *message, struct cxib_cq *cq)
+static int restrack_put_polling(struct sk_buff *message, struct cxib_cq *cq)
 {
 	const struct cxib_poll_interface *polling = to_ibdev(cq->ib.device)->polling;
 
@@ -32,7 +33,7 @@ static int put_polling(struct sk_buff *message, struct cxib_cq *cq)
 }
 
 /* @err: error of the attributes put since nla_nest_start() */
-static int end_table(struct sk_buff *message, struct nlattr *table, int err)
+static int restrack_end_table(struct sk_buff *message, struct nlattr *table, int err)
 {
 	if (err)
 		nla_nest_cancel(message, table);
@@ -45,7 +46,7 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 {
 	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
 	struct cxib_cq *cq = to_cq(ib);
-	const struct detail details[] = {
+	const struct restrack_detail details[] = {
 		{ "number", cq->cqn },
 		{ "entries", BIT(cq->log_size) },
 		{ "consumer", READ_ONCE(cq->cons_index) },
@@ -57,48 +58,48 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 
 	if (!table)
 		return -EMSGSIZE;
-	err = put(message, details, ARRAY_SIZE(details));
+	err = restrack_put(message, details, ARRAY_SIZE(details));
 	if (!err)
-		err = put_polling(message, cq);
-	return end_table(message, table, err);
+		err = restrack_put_polling(message, cq);
+	return restrack_end_table(message, table, err);
 }
 
-static int put_handles(struct sk_buff *message, struct ib_qp *ib)
+static int restrack_put_handles(struct sk_buff *message, struct ib_qp *ib)
 {
 	const struct cxib_xrc_handles handles = cxib_xrc_count_handles(ib);
-	const struct detail details[] = {
+	const struct restrack_detail details[] = {
 		{ "registrations", handles.num_registrations },
 		{ "openers", handles.num_openers },
 	};
 
-	return put(message, details, ARRAY_SIZE(details));
+	return restrack_put(message, details, ARRAY_SIZE(details));
 }
 
-static int put_stops(struct sk_buff *message, const struct cxib_pipelining *pipelining)
+static int restrack_put_stops(struct sk_buff *message, const struct cxib_pipelining *pipelining)
 {
-	const struct detail details[] = {
+	const struct restrack_detail details[] = {
 		{ "signature_stops", pipelining->stops },
 		{ "signature_cancelled", READ_ONCE(pipelining->cancelled) },
 		{ "signature_spurious_events", pipelining->spurious },
 	};
 
-	return put(message, details, ARRAY_SIZE(details));
+	return restrack_put(message, details, ARRAY_SIZE(details));
 }
 
 /*
  * Older kernels list a QP while it is being destroyed, so the mutex of the QP protects the pointer.
  */
-static int put_pipelining(struct sk_buff *message, struct cxib_qp *qp)
+static int restrack_put_pipelining(struct sk_buff *message, struct cxib_qp *qp)
 {
 	guard(mutex)(&qp->mutex);
-	return qp->pipelining ? put_stops(message, qp->pipelining) : 0;
+	return qp->pipelining ? restrack_put_stops(message, qp->pipelining) : 0;
 }
 
 int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
 	struct cxib_qp *qp = to_qp(ib);
-	const struct detail details[] = {
+	const struct restrack_detail details[] = {
 		{ "number", qp->qpn },
 		{ "send_blocks", qp->has_sq ? BIT(qp->sq.log_size) : 0 },
 		{ "send_produced", READ_ONCE(qp->sq.prod_index) },
@@ -111,10 +112,10 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 
 	if (!table)
 		return -EMSGSIZE;
-	err = put(message, details, ARRAY_SIZE(details));
+	err = restrack_put(message, details, ARRAY_SIZE(details));
 	if (!err && ib->qp_type == IB_QPT_XRC_TGT)
-		err = put_handles(message, ib);
-	return end_table(message, table, err ?: put_pipelining(message, qp));
+		err = restrack_put_handles(message, ib);
+	return restrack_end_table(message, table, err ?: restrack_put_pipelining(message, qp));
 }
 
 /* Counters of an ODP MR in 'rdma statistic show mr'. */

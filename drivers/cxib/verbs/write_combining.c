@@ -39,7 +39,7 @@
 enum { CQ_PAGE, SQ_PAGE, NUM_PAGES };
 
 /**
- * struct trial - state of a test
+ * struct wc_trial - state of a test
  * @ibdev: RDMA device
  * @uar: index of its UAR page
  * @uar_map: write-combining mapping of the UAR page
@@ -51,7 +51,7 @@ enum { CQ_PAGE, SQ_PAGE, NUM_PAGES };
  * @cqn: CQN
  * @qpn: QPN
  */
-struct trial {
+struct wc_trial {
 	struct cxib_ibdev *ibdev;
 	u32 uar;
 	void __iomem *uar_map;
@@ -64,17 +64,17 @@ struct trial {
 };
 
 /* A WQEBB, written by consecutive 64-bit writes. */
-union wqebb {
+union wc_wqebb {
 	struct hw_wqe_ctrl_seg control;
 	u64 words[CXIB_WQEBB_SIZE / sizeof(u64)];
 };
 
-static u32 bf_buffer_size(const struct trial *trial)
+static u32 wc_bf_buffer_size(const struct wc_trial *trial)
 {
 	return BIT(trial->ibdev->hw->caps.log_bf_reg_size) / 2;
 }
 
-static bool has_blue_flame(const struct cxib_device_caps *caps)
+static bool wc_has_blue_flame(const struct cxib_device_caps *caps)
 {
 	const u32 size = BIT(caps->log_bf_reg_size);
 
@@ -82,12 +82,12 @@ static bool has_blue_flame(const struct cxib_device_caps *caps)
 	       size <= CXIB_UAR_SIZE - HW_UAR_OFFSET_BLUE_FLAME;
 }
 
-static struct cxib_buffer queue_page(const struct trial *trial, unsigned int page)
+static struct cxib_buffer wc_queue_page(const struct wc_trial *trial, unsigned int page)
 {
 	return (struct cxib_buffer){ .pages = &trial->buffer.pages[page], .page_count = 1 };
 }
 
-static int create_uar(struct trial *trial)
+static int wc_create_uar(struct wc_trial *trial)
 {
 	struct cxib_ibdev *ibdev = trial->ibdev;
 	int err;
@@ -104,7 +104,7 @@ static int create_uar(struct trial *trial)
 	return -ENOMEM;
 }
 
-static void destroy_uar(struct trial *trial)
+static void wc_destroy_uar(struct wc_trial *trial)
 {
 	struct cxib_ibdev *ibdev = trial->ibdev;
 
@@ -112,7 +112,7 @@ static void destroy_uar(struct trial *trial)
 	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
 }
 
-static int alloc_memory(struct trial *trial)
+static int wc_alloc_memory(struct wc_trial *trial)
 {
 	struct cxib_hw *hw = trial->ibdev->hw;
 	struct cxib_buffer cqes;
@@ -127,7 +127,7 @@ static int alloc_memory(struct trial *trial)
 	err = cxib_dbr_alloc(hw, &trial->dbrs[SQ_PAGE]);
 	if (err)
 		goto free_dbr;
-	cqes = queue_page(trial, CQ_PAGE);
+	cqes = wc_queue_page(trial, CQ_PAGE);
 	cxib_cq_invalidate(&cqes, LOG_WQES);
 	return 0;
 
@@ -139,7 +139,7 @@ destroy_buffer:
 }
 
 /* @err: result of the command that passed the memory to the device; 0: queues destroyed */
-static void free_memory(struct trial *trial, int err)
+static void wc_free_memory(struct wc_trial *trial, int err)
 {
 	struct cxib_buffer none = {};
 
@@ -147,9 +147,9 @@ static void free_memory(struct trial *trial, int err)
 	cxib_free_queue_memory(trial->ibdev, &trial->buffer, &trial->dbrs[CQ_PAGE], err);
 }
 
-static int create_cq(struct trial *trial)
+static int wc_create_cq(struct wc_trial *trial)
 {
-	const struct cxib_buffer buffer = queue_page(trial, CQ_PAGE);
+	const struct cxib_buffer buffer = wc_queue_page(trial, CQ_PAGE);
 	struct cxib_hw *hw = trial->ibdev->hw;
 	const struct cxib_cq_params params = {
 		.buffer = &buffer,
@@ -162,9 +162,9 @@ static int create_cq(struct trial *trial)
 	return cxib_cmd_create_cq(&hw->commands, &params, &trial->cqn);
 }
 
-static int create_qp(struct trial *trial)
+static int wc_create_qp(struct wc_trial *trial)
 {
-	const struct cxib_buffer buffer = queue_page(trial, SQ_PAGE);
+	const struct cxib_buffer buffer = wc_queue_page(trial, SQ_PAGE);
 	struct hw_qpc context = {};
 
 	hw_qpc_set_st(&context, HW_QP_SERVICE_TYPE_UD);
@@ -180,7 +180,7 @@ static int create_qp(struct trial *trial)
 	return cxib_cmd_create_qp(commands_of(trial->ibdev), 0, &context, &buffer, &trial->qpn);
 }
 
-static int change_state(const struct trial *trial, u16 opcode)
+static int wc_change_state(const struct wc_trial *trial, u16 opcode)
 {
 	struct cxib_qp_transition transition = { .opcode = opcode, .qpn = trial->qpn };
 
@@ -194,15 +194,15 @@ static int change_state(const struct trial *trial, u16 opcode)
 	return cxib_cmd_modify_qp(commands_of(trial->ibdev), &transition);
 }
 
-static int modify_to_rts(const struct trial *trial)
+static int wc_modify_to_rts(const struct wc_trial *trial)
 {
-	return change_state(trial, HW_CMD_RST2INIT_QP) ?:
-	       change_state(trial, HW_CMD_INIT2RTR_QP) ?:
-	       change_state(trial, HW_CMD_RTR2RTS_QP);
+	return wc_change_state(trial, HW_CMD_RST2INIT_QP) ?:
+	       wc_change_state(trial, HW_CMD_INIT2RTR_QP) ?:
+	       wc_change_state(trial, HW_CMD_RTR2RTS_QP);
 }
 
 /* Moves the QP to RST first; afterwards the device does not access its queues. */
-static void destroy_qp(struct trial *trial)
+static void wc_destroy_qp(struct wc_trial *trial)
 {
 	struct cxib_command_queue *commands = commands_of(trial->ibdev);
 
@@ -210,7 +210,7 @@ static void destroy_qp(struct trial *trial)
 	cxib_finish_destroy(trial->ibdev, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
 }
 
-static int create_queues(struct trial *trial)
+static int wc_create_queues(struct wc_trial *trial)
 {
 	struct cxib_ibdev *ibdev = trial->ibdev;
 	struct cxib_command_queue *commands = commands_of(ibdev);
@@ -219,19 +219,19 @@ static int create_queues(struct trial *trial)
 	err = cxib_cmd_alloc_pd(commands, 0, &trial->pd);
 	if (err)
 		return err;
-	err = create_cq(trial);
+	err = wc_create_cq(trial);
 	if (err)
 		goto dealloc_pd;
-	err = create_qp(trial);
+	err = wc_create_qp(trial);
 	if (err)
 		goto destroy_cq;
-	err = modify_to_rts(trial);
+	err = wc_modify_to_rts(trial);
 	if (err)
 		goto destroy_qp;
 	return 0;
 
 destroy_qp:
-	destroy_qp(trial);
+	wc_destroy_qp(trial);
 destroy_cq:
 	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
 dealloc_pd:
@@ -239,47 +239,47 @@ dealloc_pd:
 	return err;
 }
 
-static void destroy_queues(struct trial *trial)
+static void wc_destroy_queues(struct wc_trial *trial)
 {
 	struct cxib_ibdev *ibdev = trial->ibdev;
 	struct cxib_command_queue *commands = commands_of(ibdev);
 
-	destroy_qp(trial);
+	wc_destroy_qp(trial);
 	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
 	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 }
 
-static int create_trial(struct trial *trial)
+static int wc_create_trial(struct wc_trial *trial)
 {
 	int err;
 
-	err = create_uar(trial);
+	err = wc_create_uar(trial);
 	if (err)
 		return err;
-	err = alloc_memory(trial);
+	err = wc_alloc_memory(trial);
 	if (err)
 		goto destroy_uar;
-	err = create_queues(trial);
+	err = wc_create_queues(trial);
 	if (err)
 		goto free_memory;
 	return 0;
 
 free_memory:
-	free_memory(trial, err);
+	wc_free_memory(trial, err);
 destroy_uar:
-	destroy_uar(trial);
+	wc_destroy_uar(trial);
 	return err;
 }
 
-static void destroy_trial(struct trial *trial)
+static void wc_destroy_trial(struct wc_trial *trial)
 {
-	destroy_queues(trial);
-	free_memory(trial, 0);
-	destroy_uar(trial);
+	wc_destroy_queues(trial);
+	wc_free_memory(trial, 0);
+	wc_destroy_uar(trial);
 }
 
-static void write_nop(const struct trial *trial, struct hw_wqe_ctrl_seg *control, u16 index,
-		      enum hw_completion_mode mode)
+static void wc_write_nop(const struct wc_trial *trial, struct hw_wqe_ctrl_seg *control, u16 index,
+			 enum hw_completion_mode mode)
 {
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, index, HW_WQE_OPCODE_NOP);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(trial->qpn, 1);
@@ -287,14 +287,15 @@ static void write_nop(const struct trial *trial, struct hw_wqe_ctrl_seg *control
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(0);
 }
 
-static void post(struct trial *trial, u16 index)
+static void wc_post(struct wc_trial *trial, u16 index)
 {
-	const struct cxib_buffer sq = queue_page(trial, SQ_PAGE);
-	union wqebb wqebb = {};
+	const struct cxib_buffer sq = wc_queue_page(trial, SQ_PAGE);
+	union wc_wqebb wqebb = {};
 
-	write_nop(trial, cxib_buffer_at(&sq, index * sizeof(wqebb)), index,
-		  index == LAST_WQE ? HW_COMPLETION_MODE_CQ_UPDATE : HW_COMPLETION_MODE_ONLY_ERROR);
-	write_nop(trial, &wqebb.control, index, HW_COMPLETION_MODE_CQ_UPDATE);
+	wc_write_nop(trial, cxib_buffer_at(&sq, index * sizeof(wqebb)), index,
+		     index == LAST_WQE ? HW_COMPLETION_MODE_CQ_UPDATE :
+					 HW_COMPLETION_MODE_ONLY_ERROR);
+	wc_write_nop(trial, &wqebb.control, index, HW_COMPLETION_MODE_CQ_UPDATE);
 	/* The WQE must be written before the doorbell record. */
 	dma_wmb();
 	WRITE_ONCE(trial->dbrs[SQ_PAGE].words[CXIB_SND_DBR], cpu_to_be32(index + 1));
@@ -304,16 +305,16 @@ static void post(struct trial *trial, u16 index)
 			 ARRAY_SIZE(wqebb.words));
 	/* Flushes the write-combining buffer, so that the CPU does not merge WQEs. */
 	wmb();
-	trial->bf_offset ^= bf_buffer_size(trial);
+	trial->bf_offset ^= wc_bf_buffer_size(trial);
 }
 
 /*
  * Reads a CQE if its last word, with opcode, owner and wqe_counter, is valid. The ring does not
  * wrap around, so a valid CQE is new.
  */
-static bool read_cqe(const struct trial *trial, u32 number, struct hw_cqe64 *copy)
+static bool wc_read_cqe(const struct wc_trial *trial, u32 number, struct hw_cqe64 *copy)
 {
-	const struct cxib_buffer cqes = queue_page(trial, CQ_PAGE);
+	const struct cxib_buffer cqes = wc_queue_page(trial, CQ_PAGE);
 	const struct hw_cqe64 *entry = cxib_buffer_at(&cqes, number * sizeof(*entry));
 	const size_t last = ARRAY_SIZE(entry->dw) - 1;
 
@@ -321,10 +322,10 @@ static bool read_cqe(const struct trial *trial, u32 number, struct hw_cqe64 *cop
 	return hw_cqe64_get_opcode(copy) != HW_CQE_OPCODE_INVALID && !hw_cqe64_get_owner(copy);
 }
 
-static bool await_cqe(const struct trial *trial, u32 number, unsigned long deadline,
-		      struct hw_cqe64 *copy)
+static bool wc_await_cqe(const struct wc_trial *trial, u32 number, unsigned long deadline,
+			 struct hw_cqe64 *copy)
 {
-	while (!read_cqe(trial, number, copy)) {
+	while (!wc_read_cqe(trial, number, copy)) {
 		if (time_after(jiffies, deadline) || cxib_verbs_dma_off(trial->ibdev))
 			return false;
 		usleep_range(20, 100);
@@ -333,14 +334,14 @@ static bool await_cqe(const struct trial *trial, u32 number, unsigned long deadl
 }
 
 /* Returns the number of WQEs that the device has taken from the register, or an error. */
-static int count_bf_wqes(const struct trial *trial)
+static int wc_count_bf_wqes(const struct wc_trial *trial)
 {
 	const unsigned long deadline = jiffies + msecs_to_jiffies(TIMEOUT_MS);
 	struct hw_cqe64 cqe;
 	int count;
 
 	for (count = 0; count < NUM_WQES; count++) {
-		if (!await_cqe(trial, count, deadline, &cqe))
+		if (!wc_await_cqe(trial, count, deadline, &cqe))
 			return -ETIMEDOUT;
 		if (hw_cqe64_get_opcode(&cqe) != HW_CQE_OPCODE_REQ)
 			return -EIO;
@@ -350,15 +351,15 @@ static int count_bf_wqes(const struct trial *trial)
 	return -EBADMSG;
 }
 
-static enum cxib_write_combining try_wqes(struct trial *trial)
+static enum cxib_write_combining wc_try_wqes(struct wc_trial *trial)
 {
 	struct ib_device *ib = &trial->ibdev->ib;
 	int taken;
 	u16 i;
 
 	for (i = 0; i < NUM_WQES; i++)
-		post(trial, i);
-	taken = count_bf_wqes(trial);
+		wc_post(trial, i);
+	taken = wc_count_bf_wqes(trial);
 	if (taken < 0)
 		ibdev_dbg(ib, "write combining: test failed: %d\n", taken);
 	else
@@ -367,21 +368,21 @@ static enum cxib_write_combining try_wqes(struct trial *trial)
 	return taken > 0 ? CXIB_WC_SUPPORTED : CXIB_WC_UNSUPPORTED;
 }
 
-static enum cxib_write_combining try(struct cxib_ibdev *ibdev)
+static enum cxib_write_combining wc_try(struct cxib_ibdev *ibdev)
 {
-	struct trial trial = { .ibdev = ibdev };
+	struct wc_trial trial = { .ibdev = ibdev };
 	enum cxib_write_combining result;
 	int err;
 
-	if (!arch_can_pci_mmap_wc() || !has_blue_flame(&ibdev->hw->caps))
+	if (!arch_can_pci_mmap_wc() || !wc_has_blue_flame(&ibdev->hw->caps))
 		return CXIB_WC_UNSUPPORTED;
-	err = create_trial(&trial);
+	err = wc_create_trial(&trial);
 	if (err) {
 		ibdev_dbg(&ibdev->ib, "write combining: test setup failed: %d\n", err);
 		return CXIB_WC_UNKNOWN;
 	}
-	result = try_wqes(&trial);
-	destroy_trial(&trial);
+	result = wc_try_wqes(&trial);
+	wc_destroy_trial(&trial);
 	return result;
 }
 
@@ -398,6 +399,6 @@ bool cxib_wc_supported(struct cxib_ibdev *ibdev)
 {
 	guard(mutex)(&ibdev->wc_lock);
 	if (ibdev->wc_state == CXIB_WC_UNKNOWN)
-		ibdev->wc_state = try(ibdev);
+		ibdev->wc_state = wc_try(ibdev);
 	return ibdev->wc_state == CXIB_WC_SUPPORTED;
 }

@@ -13,7 +13,7 @@ from files import REPO
 
 PAGE = REPO / "Documentation/troubleshooting.rst"
 CALL = re.compile(
-    r"\b(?:(?:dev|ibdev)_(?:err|warn|info)(?:_ratelimited)?|explain|cxib_health_set_fatal)\s*\("
+    r"\b(?:(?:dev|ibdev)_(?:err|warn|info)(?:_ratelimited)?|init_segment_explain|cxib_health_set_fatal)\s*\("
     r"[^;\"]*?((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
 VALUE = re.compile(r"%(?:-?[\d.*#]*)(?:ll|l|z|h)?(?:pa|pR|pV|p|[a-zA-Z])")
 # Messages that only forward the text of another message.

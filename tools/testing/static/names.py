@@ -24,7 +24,7 @@ VALUES = ("owner", "driver_id", "uverbs_abi_ver")
 # Operations that share the function of another one.
 SHARED = {"create_user_ah": "create_ah"}
 # Functions outside hw/ that execute commands which other code has composed.
-EXECUTES = {"cxib_devx_exec": "commands of user space", "execute": "destroy commands of orphans"}
+EXECUTES = {"cxib_devx_exec": "commands of user space", "orphan_execute": "destroy commands of orphans"}
 
 
 class Operation(NamedTuple):

@@ -10,7 +10,7 @@
 #include "verbs/signature/integrity.h"
 #include "verbs/trace.h"
 
-static void invalidate_cqe(struct hw_cqe64 *cqe)
+static void cq_invalidate_cqe(struct hw_cqe64 *cqe)
 {
 	hw_cqe64_set_opcode(cqe, HW_CQE_OPCODE_INVALID);
 }
@@ -25,11 +25,11 @@ void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
 	size_t i;
 
 	for (i = 0; i < BIT(log_size); i++)
-		invalidate_cqe(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
+		cq_invalidate_cqe(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
 
-static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_cq_init_attr *attr)
+static int cq_check_attributes(struct cxib_ibdev *ibdev, const struct ib_cq_init_attr *attr)
 {
 	if (!attr->cqe || attr->cqe > ibdev->ib.attrs.max_cqe) {
 		ibdev_dbg(&ibdev->ib, "create CQ: cqe %u out of range [1, %d]\n",
@@ -44,7 +44,7 @@ static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_cq_init_at
 	return 0;
 }
 
-static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static int cq_alloc_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	int err;
 
@@ -60,7 +60,7 @@ static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 }
 
 /* @err: result of the command that passed the memory to the device; 0: CQ destroyed */
-static void free_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq, int err)
+static void cq_free_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq, int err)
 {
 	cxib_free_queue_memory(ibdev, &cq->buffer, &cq->dbr, err);
 }
@@ -78,7 +78,7 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
-	err = check_attributes(ibdev, attr);
+	err = cq_check_attributes(ibdev, attr);
 	if (err)
 		return err;
 	/*
@@ -164,12 +164,12 @@ static bool cq_is_schedulable(const struct cxib_ibdev *ibdev, const struct cxib_
 	return ibdev->polling && cq->ib.cq_context != &ibdev->umr;
 }
 
-static int create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static int cq_create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	return cq_is_schedulable(ibdev, cq) ? ibdev->polling->create_cq(cq) : 0;
 }
 
-static void destroy_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void cq_destroy_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	if (cq_is_schedulable(ibdev, cq))
 		ibdev->polling->destroy_cq(cq);
@@ -191,13 +191,13 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = cxib_cq_init(ib, attr);
 	if (err)
 		return err;
-	err = alloc_memory(ibdev, cq);
+	err = cq_alloc_memory(ibdev, cq);
 	if (err)
 		return err;
 	err = cxib_cq_create_hw(cq, &params);
 	if (err)
 		goto free_memory;
-	err = create_poll(ibdev, cq);
+	err = cq_create_poll(ibdev, cq);
 	if (err)
 		goto abort;
 	err = cxib_cq_publish(cq);
@@ -206,11 +206,11 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	return 0;
 
 destroy_poll:
-	destroy_poll(ibdev, cq);
+	cq_destroy_poll(ibdev, cq);
 abort:
 	cxib_cq_abort(cq, NULL);
 free_memory:
-	free_memory(ibdev, cq, err);
+	cq_free_memory(ibdev, cq, err);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
@@ -249,7 +249,7 @@ void cxib_cq_hand_over(struct cxib_cq *cq)
  * Makes the CQ available again: the destroy command failed, because a DEVX object of the process
  * still refers to the CQ.
  */
-static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void cq_republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	xa_store_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL | __GFP_NOFAIL);
 	/* An event may have been missed while the CQ was not in the table. */
@@ -257,7 +257,7 @@ static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 }
 
 /* On success no further event is delivered, and the scheduler does not refer to the CQ. */
-static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
+static int cq_destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	const struct cxib_destroy destroy =
@@ -273,7 +273,7 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 	      cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn);
 	err = cxib_finish_user_destroy(ibdev, udata, &destroy, &pinned, err);
 	if (err) {
-		republish(ibdev, cq);
+		cq_republish(ibdev, cq);
 		return err;
 	}
 	/* A faulty device may name the CQ in events of any completion EQ. */
@@ -282,7 +282,7 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 	if (cq->user)
 		cq->user->pinned = pinned;
 	if (!cq->is_user)
-		destroy_poll(ibdev, cq);
+		cq_destroy_poll(ibdev, cq);
 	return 0;
 }
 
@@ -309,7 +309,7 @@ int cxib_pre_destroy_cq(struct ib_cq *ib)
 	cq->is_stopped = true;
 	spin_unlock_irq(&cq->lock);
 	mutex_unlock(&cq->resize_lock);
-	return destroy_in_device(cq, NULL);
+	return cq_destroy_in_device(cq, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pre_destroy_cq);
 
@@ -319,7 +319,7 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 	int err = 0;
 
 	if (cq->is_user)
-		err = destroy_in_device(cq, udata);
+		err = cq_destroy_in_device(cq, udata);
 	else if (!cq->is_stopped)
 		err = cxib_pre_destroy_cq(ib);
 	if (err)
@@ -331,7 +331,7 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 #endif
 	mutex_destroy(&cq->resize_lock);
 	if (!cq->is_user)
-		free_memory(to_ibdev(ib->device), cq, 0);
+		cq_free_memory(to_ibdev(ib->device), cq, 0);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq_kernel);
@@ -387,13 +387,13 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 EXPORT_SYMBOL_IF_KUNIT(cxib_modify_cq);
 
 /* The device has raised the event while the CQ was being destroyed, or the device is faulty. */
-static void drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
+static void cq_drop_unknown(struct cxib_ibdev *ibdev, u32 cqn)
 {
 	atomic_inc(&ibdev->num_unknown_cq_events);
 	trace_cq_late(ibdev, cqn, false);
 }
 
-static void drop_late(struct cxib_cq *cq)
+static void cq_drop_late(struct cxib_cq *cq)
 {
 	WRITE_ONCE(cq->arming.num_late, cq->arming.num_late + 1);
 	trace_cq_late(to_ibdev(cq->ib.device), cq->cqn, true);
@@ -412,7 +412,7 @@ static bool cq_is_ready(const struct cxib_cq *cq)
  * Returns true if the caller must deliver the event. A faulty device may raise an event before the
  * RDMA core has set comp_handler, but then there is no arming.
  */
-static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static bool cq_take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	if (cq->is_user) {
 		cxib_arming_count_event(&cq->arming);
@@ -427,7 +427,7 @@ static bool take_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 }
 
 /*
- * Called in the interrupt of the EQ. destroy_in_device() synchronizes with the interrupts of all
+ * Called in the interrupt of the EQ. cq_destroy_in_device() synchronizes with the interrupts of all
  * EQs, so the CQ is not freed while this runs. Events of the CQ are accepted from its own EQ only,
  * whose interrupt serializes them.
  */
@@ -439,17 +439,17 @@ void cxib_completion_event(void *context, const struct cxib_eq *eq, u32 cqn)
 	if (!cq && ibdev->user && ibdev->user->completion(ibdev, cqn))
 		return;
 	if (!cq || cq->eq != eq) {
-		drop_unknown(ibdev, cqn);
+		cq_drop_unknown(ibdev, cqn);
 		return;
 	}
-	if (take_event(ibdev, cq))
+	if (cq_take_event(ibdev, cq))
 		cxib_cq_deliver_event(cq);
 	else
-		drop_late(cq);
+		cq_drop_late(cq);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
-static struct cxib_cq *get_cq(struct cxib_ibdev *ibdev, u32 cqn)
+static struct cxib_cq *cq_get(struct cxib_ibdev *ibdev, u32 cqn)
 {
 	struct cxib_cq *cq;
 	unsigned long flags;
@@ -462,7 +462,7 @@ static struct cxib_cq *get_cq(struct cxib_ibdev *ibdev, u32 cqn)
 	return cq;
 }
 
-static void raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void cq_raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	lockdep_assert_held(&ibdev->flush_lock);
 
@@ -478,12 +478,12 @@ void cxib_flush_cqs(struct work_struct *work)
 	struct cxib_cq *cq;
 
 	xa_for_each(&ibdev->cqs, number, cq) {
-		cq = get_cq(ibdev, number);
+		cq = cq_get(ibdev, number);
 		if (!cq)
 			continue;
 		/* comp_handler expects interrupts to be off. */
 		spin_lock_irq(&ibdev->flush_lock);
-		raise_due_event(ibdev, cq);
+		cq_raise_due_event(ibdev, cq);
 		spin_unlock_irq(&ibdev->flush_lock);
 		cxib_reference_put(&cq->reference);
 	}
@@ -498,7 +498,7 @@ void cxib_flush_mads(struct work_struct *work)
 	struct cxib_cq *cq;
 
 	xa_for_each(&ibdev->cqs, number, cq) {
-		cq = get_cq(ibdev, number);
+		cq = cq_get(ibdev, number);
 		if (!cq)
 			continue;
 		cxib_cq_flush_mads(cq);
@@ -522,7 +522,7 @@ void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	struct cxib_cq *cq;
 
 	xa_for_each(&ibdev->cqs, number, cq) {
-		cq = get_cq(ibdev, number);
+		cq = cq_get(ibdev, number);
 		if (!cq)
 			continue;
 		if (!cq->is_user && READ_ONCE(cq->num_xrc_srqs))
@@ -536,7 +536,7 @@ void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 {
 	struct cxib_ibdev *ibdev = context;
 	struct ib_event event = { .device = &ibdev->ib, .event = IB_EVENT_CQ_ERR };
-	struct cxib_cq *cq = get_cq(ibdev, cqn);
+	struct cxib_cq *cq = cq_get(ibdev, cqn);
 
 	ibdev_err_ratelimited(&ibdev->ib, "CQ 0x%x: error event: %s (syndrome 0x%x)\n",
 			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);

@@ -67,7 +67,7 @@ enum ib_wc_status cxib_completion_status(u32 syndrome)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
 
-static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+static __always_inline bool cqe_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
 	struct cxib_sq *sq = &qp->sq;
 	u32 consumed = sq->cons_index;
@@ -75,7 +75,7 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 	const struct cxib_sq_entry *entry;
 	u32 blocks;
 
-	/* Pairs with the release in remember(): the entry was written before prod_index. */
+	/* Pairs with the release in send_remember(): the entry was written before prod_index. */
 	if (unlikely(ahead >= smp_load_acquire(&sq->prod_index) - consumed))
 		return false;
 	entry = &sq->entries[index & sq->mask];
@@ -84,7 +84,7 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 		return false;
 	wc->wr_id = entry->wr_id;
 	wc->opcode = entry->opcode;
-	/* Pairs with the acquire in make_room(): a consumed entry may be overwritten. */
+	/* Pairs with the acquire in send_make_room(): a consumed entry may be overwritten. */
 	smp_store_release(&sq->cons_index, consumed + ahead + blocks);
 	return true;
 }
@@ -99,7 +99,7 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
  */
 bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
-	return retire_send(qp, index, wc);
+	return cqe_retire_send(qp, index, wc);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send_wqe);
 
@@ -155,14 +155,14 @@ void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
 EXPORT_SYMBOL_IF_KUNIT(cxib_decode_receive);
 
 /* The GSI QP receives MADs of all partitions in one RQ. */
-static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+static void cqe_find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
 	if (qp->ib.qp_type == IB_QPT_GSI)
 		ib_find_cached_pkey(qp->ib.device, qp->port, hw_cqe64_get_pkey(entry),
 				    &wc->pkey_index);
 }
 
-static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
+static bool cqe_takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
 {
 	return !srq->is_user && srq->ib.srq_type == IB_SRQT_XRC && to_cq(srq->ib.ext.cq) == cq;
 }
@@ -172,32 +172,32 @@ static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
  * exist, or that is being destroyed under the lock of another CQ, so the function takes a
  * reference.
  */
-static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
-			       struct cxib_rq_entry *rq_entry)
+static bool cqe_retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+				   struct cxib_rq_entry *rq_entry)
 {
 	struct cxib_srq *srq = cxib_get_srq(to_ibdev(cq->ib.device), hw_cqe64_get_srqn(entry));
 	bool retired;
 
 	if (!srq)
 		return false;
-	retired = takes_xrc_here(srq, cq) &&
+	retired = cqe_takes_xrc_here(srq, cq) &&
 		  cxib_srq_retire_wqe(srq, hw_cqe64_get_wqe_counter(entry), rq_entry);
 	cxib_reference_put(&srq->reference);
 	return retired;
 }
 
-static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
-			       const struct hw_cqe64 *entry, struct cxib_rq_entry *rq_entry)
+static bool cqe_retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+				   const struct hw_cqe64 *entry, struct cxib_rq_entry *rq_entry)
 {
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		return retire_xrc_receive(cq, entry, rq_entry);
+		return cqe_retire_xrc_receive(cq, entry, rq_entry);
 	if (!qp->ib.srq)
 		return cxib_retire_recv_wqe(qp, rq_entry);
 	return cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
 				   rq_entry);
 }
 
-static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
+static void cqe_fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
 	const struct hw_err_cqe *error = (const struct hw_err_cqe *)entry;
 
@@ -209,8 +209,8 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
  * The ULP reads byte_len bytes, so it must not get a byte_cnt that exceeds the WQE. But the WQE is
  * retired, so its completion must be reported.
  */
-static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry,
-					 u64 length, struct ib_wc *wc)
+static noinline void cqe_report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+					     u64 length, struct ib_wc *wc)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
@@ -222,37 +222,37 @@ static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe
 	wc->byte_len = 0;
 }
 
-static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
-			 struct ib_wc *wc)
+static bool cqe_take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			     struct ib_wc *wc)
 {
 	struct cxib_rq_entry rq_entry;
 
-	if (!retire_any_receive(cq, qp, entry, &rq_entry))
+	if (!cqe_retire_any_receive(cq, qp, entry, &rq_entry))
 		return false;
 	wc->wr_id = rq_entry.wr_id;
 	cxib_decode_receive(entry, wc);
-	find_pkey_index(qp, entry, wc);
+	cqe_find_pkey_index(qp, entry, wc);
 	/* The data of an RDMA write with immediate is not in the buffer of the WQE. */
 	if (unlikely(wc->byte_len > rq_entry.length) && wc->opcode == IB_WC_RECV)
-		report_length_error(cq, entry, rq_entry.length, wc);
+		cqe_report_length_error(cq, entry, rq_entry.length, wc);
 	return true;
 }
 
-static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
-				const struct hw_cqe64 *entry, struct ib_wc *wc)
+static bool cqe_take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+				    const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
 	struct cxib_rq_entry rq_entry;
 
-	if (!retire_any_receive(cq, qp, entry, &rq_entry))
+	if (!cqe_retire_any_receive(cq, qp, entry, &rq_entry))
 		return false;
 	wc->wr_id = rq_entry.wr_id;
 	wc->opcode = IB_WC_RECV;
-	fill_error(entry, wc);
+	cqe_fill_error(entry, wc);
 	return true;
 }
 
 /* A failed sub-WQE completes the WR, so the CQEs of the flushed sub-WQEs that follow are hidden. */
-static void hide_rest(struct cxib_sq *sq)
+static void cqe_hide_rest(struct cxib_sq *sq)
 {
 	u32 at = sq->cons_index;
 
@@ -261,38 +261,38 @@ static void hide_rest(struct cxib_sq *sq)
 	sq->entries[at & sq->mask].opcode = CXIB_WC_NOP;
 }
 
-static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+static bool cqe_retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
-	if (!retire_send(qp, index, wc))
+	if (!cqe_retire_send(qp, index, wc))
 		return false;
 	if (wc->opcode == CXIB_WC_SUB_WQE && wc->status != IB_WC_WR_FLUSH_ERR) {
-		hide_rest(&qp->sq);
+		cqe_hide_rest(&qp->sq);
 		wc->opcode = IB_WC_REG_MR;
 	}
 	return true;
 }
 
-static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
-			   struct ib_wc *wc)
+static bool cqe_take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			       struct ib_wc *wc)
 {
 	switch (hw_cqe64_get_opcode(entry)) {
 	case HW_CQE_OPCODE_RESP_WR_IMM:
 	case HW_CQE_OPCODE_RESP_SEND:
 	case HW_CQE_OPCODE_RESP_SEND_IMM:
 	case HW_CQE_OPCODE_RESP_SEND_INV:
-		return take_receive(cq, qp, entry, wc);
+		return cqe_take_receive(cq, qp, entry, wc);
 	case HW_CQE_OPCODE_REQ_ERR:
-		fill_error(entry, wc);
-		return retire_failed(qp, hw_cqe64_get_wqe_counter(entry), wc);
+		cqe_fill_error(entry, wc);
+		return cqe_retire_failed(qp, hw_cqe64_get_wqe_counter(entry), wc);
 	case HW_CQE_OPCODE_RESP_ERR:
-		return take_failed_receive(cq, qp, entry, wc);
+		return cqe_take_failed_receive(cq, qp, entry, wc);
 	default:
 		return false;
 	}
 }
 
-static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
-			 const struct hw_cqe64 *entry)
+static bool cqe_reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
+			     const struct hw_cqe64 *entry)
 {
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
@@ -302,7 +302,7 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
 }
 
-static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *entry)
+static void cqe_report_unexpected(struct cxib_cq *cq, const struct hw_cqe64 *entry)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	u32 opcode = hw_cqe64_get_opcode(entry);
@@ -314,8 +314,8 @@ static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	cxib_health_set_fatal(&ibdev->hw->health, "unexpected CQE");
 }
 
-/* Result of processing one CQE. report_special() decides whether a special CQE is reported. */
-enum outcome {
+/* Result of processing one CQE. cqe_report_special() decides whether a special CQE is reported. */
+enum cqe_outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_PASSED_OVER,
 	OUTCOME_SPECIAL,
@@ -328,8 +328,8 @@ enum outcome {
  * - a CQE of an XRC SRQ that is being destroyed;
  * - an unexpected CQE.
  */
-static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
-			   const struct hw_cqe64 *entry)
+static enum cqe_outcome cqe_refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
+				   const struct hw_cqe64 *entry)
 {
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing) {
 		cq->cons_index--;
@@ -345,7 +345,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	}
 	if (cq->num_xrc_srqs_unpublished && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return OUTCOME_PASSED_OVER;
-	report_unexpected_cqe(cq, entry);
+	cqe_report_unexpected(cq, entry);
 	cxib_cq_update_ci(cq);
 	return OUTCOME_NONE;
 }
@@ -355,7 +355,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
  * may name a QP of another CQ, which may be freed meanwhile, so the QP is not looked up in
  * ibdev->qps.
  */
-static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
+static noinline bool cqe_change_qp(struct cxib_cq *cq, u32 qpn)
 {
 	struct cxib_qp *qp = xa_load(&cq->queue_pairs, qpn);
 
@@ -369,7 +369,7 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 }
 
 /* Returns true for a completion that the driver consumes, or of a cancelled WR. */
-static __always_inline bool is_special(const struct ib_wc *wc)
+static __always_inline bool cqe_is_special(const struct ib_wc *wc)
 {
 	return wc->opcode >= CXIB_WC_CANCELLED;
 }
@@ -381,7 +381,7 @@ static __always_inline bool is_special(const struct ib_wc *wc)
  *
  * Returns false if the completion is not to be reported.
  */
-static bool unmask(struct ib_wc *wc)
+static bool cqe_unmask(struct ib_wc *wc)
 {
 	if (wc->opcode >= CXIB_WC_SUB_WQE)
 		return false;
@@ -393,31 +393,31 @@ static bool unmask(struct ib_wc *wc)
 	return true;
 }
 
-static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
-			     struct ib_wc *wc)
+static enum cqe_outcome cqe_take_for(struct cxib_cq *cq, struct cxib_qp *qp,
+				     const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
-	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
-		return refuse(cq, qp, entry);
+	if (!qp || !cqe_reports_here(qp, cq, entry) || !cqe_take_by_opcode(cq, qp, entry, wc))
+		return cqe_refuse(cq, qp, entry);
 	wc->qp = qp->wc_qp;
-	return is_special(wc) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
+	return cqe_is_special(wc) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
 }
 
 /* XRC_TGT QPs are attached to no CQ: their CQEs arrive in the CQs of XRC SRQs. */
-static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
-				 struct ib_wc *wc)
+static enum cqe_outcome cqe_take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+					 struct ib_wc *wc)
 {
 	struct cxib_qp *qp = cxib_get_qp(to_ibdev(cq->ib.device), hw_cqe64_get_qpn(entry));
-	enum outcome outcome;
+	enum cqe_outcome outcome;
 
 	if (!qp)
-		return refuse(cq, NULL, entry);
-	outcome = take_for(cq, qp->ib.qp_type == IB_QPT_XRC_TGT ? qp : NULL, entry, wc);
+		return cqe_refuse(cq, NULL, entry);
+	outcome = cqe_take_for(cq, qp->ib.qp_type == IB_QPT_XRC_TGT ? qp : NULL, entry, wc);
 	cxib_reference_put(&qp->reference);
 	return outcome;
 }
 
 /* Handles all CQEs except those of send WQEs without error. */
-static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
+static noinline enum cqe_outcome cqe_take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
 	u32 qpn;
@@ -426,23 +426,23 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	cq->cons_index++;
 	*wc = (struct ib_wc){};
 	qpn = hw_cqe64_get_qpn(&entry);
-	if (cq->last_qpn == qpn || change_qp(cq, qpn))
-		return take_for(cq, cq->last_qp, &entry, wc);
-	return take_for_any(cq, &entry, wc);
+	if (cq->last_qpn == qpn || cqe_change_qp(cq, qpn))
+		return cqe_take_for(cq, cq->last_qp, &entry, wc);
+	return cqe_take_for_any(cq, &entry, wc);
 }
 
-static noinline enum outcome refuse_send(struct cxib_cq *cq)
+static noinline enum cqe_outcome cqe_refuse_send(struct cxib_cq *cq)
 {
 	struct hw_cqe64 entry;
 
 	memcpy(&entry, cxib_cq_cqe(cq, cq->cons_index - 1), sizeof(entry));
-	return refuse(cq, NULL, &entry);
+	return cqe_refuse(cq, NULL, &entry);
 }
 
 /* Reads each word once, so that the device cannot change it between check and use. */
-static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
-					      const struct hw_cqe64 *place, u32 counter,
-					      struct ib_wc *wc)
+static __always_inline enum cqe_outcome cqe_take_send(struct cxib_cq *cq, u32 consumer,
+						      const struct hw_cqe64 *place, u32 counter,
+						      struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
 	struct cxib_qp *qp;
@@ -452,20 +452,21 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	entry.dw[LENGTH_WORD] = READ_ONCE(place->dw[LENGTH_WORD]);
 	cq->cons_index = consumer + 1;
 	qpn = hw_cqe64_get_qpn(&entry);
-	if (unlikely(cq->last_qpn != qpn) && !change_qp(cq, qpn))
-		return refuse_send(cq);
+	if (unlikely(cq->last_qpn != qpn) && !cqe_change_qp(cq, qpn))
+		return cqe_refuse_send(cq);
 	qp = cq->last_qp;
-	if (unlikely(qp->ib.send_cq != &cq->ib || !retire_send(qp, counter, wc)))
-		return refuse_send(cq);
+	if (unlikely(qp->ib.send_cq != &cq->ib || !cqe_retire_send(qp, counter, wc)))
+		return cqe_refuse_send(cq);
 	wc->status = IB_WC_SUCCESS;
 	wc->vendor_err = 0;
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
 	wc->qp = qp->wc_qp;
 	wc->wc_flags = 0;
-	return unlikely(is_special(wc)) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
+	return unlikely(cqe_is_special(wc)) ? OUTCOME_SPECIAL : OUTCOME_TAKEN;
 }
 
-static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
+static __always_inline enum cqe_outcome cqe_take_next(struct cxib_cq *cq, u32 consumer,
+						      struct ib_wc *wc)
 {
 	const struct hw_cqe64 *place = cxib_cq_cqe(cq, consumer);
 	struct hw_cqe64 entry;
@@ -478,16 +479,17 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, 
 	/* The owner bit must be read before the rest of the CQE. */
 	dma_rmb();
 	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
-		return take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
+		return cqe_take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
 	if (hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
 		return OUTCOME_NONE;
-	return take_other(cq, wc);
+	return cqe_take_other(cq, wc);
 }
 
 /* Returns true if the CQE is reported; otherwise the caller continues with the next CQE. */
-static noinline bool report_special(struct cxib_cq *cq, enum outcome outcome, struct ib_wc *wc)
+static noinline bool cqe_report_special(struct cxib_cq *cq, enum cqe_outcome outcome,
+					struct ib_wc *wc)
 {
-	if (outcome == OUTCOME_SPECIAL && unmask(wc))
+	if (outcome == OUTCOME_SPECIAL && cqe_unmask(wc))
 		return true;
 	cxib_cq_update_ci(cq);
 	return false;
@@ -497,18 +499,18 @@ static noinline bool report_special(struct cxib_cq *cq, enum outcome outcome, st
  * Consumes CQEs up to the next CQE to report. Returns false if there is none.
  * @consumer: local copy of cq->cons_index, which saves reading it again
  */
-static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
+static __always_inline bool cqe_poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
 {
-	enum outcome outcome;
+	enum cqe_outcome outcome;
 
 	for (;;) {
-		outcome = take_next(cq, *consumer, wc);
+		outcome = cqe_take_next(cq, *consumer, wc);
 		++*consumer;
 		if (likely(outcome == OUTCOME_TAKEN))
 			return true;
 		if (outcome == OUTCOME_NONE)
 			return false;
-		if (report_special(cq, outcome, wc))
+		if (cqe_report_special(cq, outcome, wc))
 			return true;
 	}
 }
@@ -576,13 +578,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send_cqe);
  * So a ULP that waits for the response would never learn that its connection is lost. ib_cm reports
  * any other error.
  */
-static enum ib_wc_status flush_status(const struct cxib_qp *qp)
+static enum ib_wc_status cqe_flush_status(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_mad(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
 }
 
 /* MADs are flushed only up to mad_flush_index, see CXIB_MAD_FLUSH_DELAY. */
-static bool can_flush_sq(const struct cxib_qp *qp)
+static bool cqe_can_flush_sq(const struct cxib_qp *qp)
 {
 	u32 end = cxib_qp_is_mad(qp) ? qp->mad_flush_index : READ_ONCE(qp->sq.prod_index);
 
@@ -597,7 +599,7 @@ static bool can_flush_sq(const struct cxib_qp *qp)
  * a WR after the WRs that use the MR have completed, as ib_srp does before it drains the QP. All
  * other WRs are flushed, because ib_drain_qp() waits for an unsignaled WR.
  */
-static bool is_silent(const struct cxib_qp *qp, u32 at)
+static bool cqe_is_silent(const struct cxib_qp *qp, u32 at)
 {
 	u8 opcode = qp->sq.entries[at & qp->sq.mask].opcode;
 
@@ -605,22 +607,22 @@ static bool is_silent(const struct cxib_qp *qp, u32 at)
 	       !cxib_sq_is_signaled(qp, at);
 }
 
-static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
+static bool cqe_flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
 	bool silent;
 
 	do {
-		if (!can_flush_sq(qp))
+		if (!cqe_can_flush_sq(qp))
 			return false;
-		wc->status = flush_status(qp);
-		silent = is_silent(qp, qp->sq.cons_index);
+		wc->status = cqe_flush_status(qp);
+		silent = cqe_is_silent(qp, qp->sq.cons_index);
 		if (!cxib_retire_send_wqe(qp, qp->sq.cons_index, wc))
 			return false;
-	} while (silent || (is_special(wc) && !unmask(wc)));
+	} while (silent || (cqe_is_special(wc) && !cqe_unmask(wc)));
 	return true;
 }
 
-static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
+static bool cqe_flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 {
 	struct cxib_rq_entry rq_entry;
 
@@ -633,7 +635,7 @@ static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 }
 
 /* With DMA off the device writes no CQEs, so the driver flushes the outstanding WRs. */
-static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
+static bool cqe_flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct cxib_qp *qp;
 
@@ -642,22 +644,22 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 	*wc = (struct ib_wc){};
 	list_for_each_entry(qp, &cq->send_qps, send_node) {
 		wc->qp = qp->wc_qp;
-		if (flush_send(qp, wc))
+		if (cqe_flush_send(qp, wc))
 			return true;
 	}
 	list_for_each_entry(qp, &cq->recv_qps, recv_node) {
 		wc->qp = &qp->ib;
-		if (flush_receive(qp, wc))
+		if (cqe_flush_receive(qp, wc))
 			return true;
 	}
 	return false;
 }
 
-static noinline int flush(struct cxib_cq *cq, int count, struct ib_wc *wc)
+static noinline int cqe_flush(struct cxib_cq *cq, int count, struct ib_wc *wc)
 {
 	int flushed = 0;
 
-	while (flushed < count && flush_one(cq, &wc[flushed]))
+	while (flushed < count && cqe_flush_one(cq, &wc[flushed]))
 		flushed++;
 	return flushed;
 }
@@ -677,23 +679,23 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	 */
 	dma_off = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
 	consumer = cq->cons_index;
-	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
+	for (; polled < count && cqe_poll_one(cq, &consumer, wc); wc++)
 		polled++;
 	if (polled)
 		cxib_cq_update_ci(cq);
 	if (unlikely(dma_off))
-		polled += flush(cq, count - polled, wc);
+		polled += cqe_flush(cq, count - polled, wc);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 
-static bool has_rq_cqe(const struct cxib_qp *qp)
+static bool cqe_has_rq(const struct cxib_qp *qp)
 {
 	return qp->has_rq && READ_ONCE(qp->rq.prod_index) != qp->rq.cons_index;
 }
 
-static bool has_completions(struct cxib_cq *cq)
+static bool cqe_has_completions(struct cxib_cq *cq)
 {
 	struct cxib_qp *qp;
 
@@ -702,10 +704,10 @@ static bool has_completions(struct cxib_cq *cq)
 	if (cxib_cqe_is_sw_owned(cq, cq->cons_index))
 		return true;
 	list_for_each_entry(qp, &cq->send_qps, send_node)
-		if (can_flush_sq(qp))
+		if (cqe_can_flush_sq(qp))
 			return true;
 	list_for_each_entry(qp, &cq->recv_qps, recv_node)
-		if (has_rq_cqe(qp))
+		if (cqe_has_rq(qp))
 			return true;
 	return false;
 }
@@ -733,7 +735,7 @@ int cxib_peek_cq(struct ib_cq *ib, int count)
 	count = min(count, cq->ib.cqe + 1);
 	while (found < count && cxib_cqe_is_sw_owned(cq, cq->cons_index + found))
 		found++;
-	if (!found && count && cxib_verbs_dma_off(to_ibdev(ib->device)) && has_completions(cq))
+	if (!found && count && cxib_verbs_dma_off(to_ibdev(ib->device)) && cqe_has_completions(cq))
 		found = 1;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return found;
@@ -779,14 +781,14 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 	 * The ring of a user CQ has no kernel address, and its doorbell record belongs to user
 	 * space.
 	 */
-	due = !cq->is_user && has_completions(cq) && cxib_arming_take(&cq->arming);
+	due = !cq->is_user && cqe_has_completions(cq) && cxib_arming_take(&cq->arming);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
 /* Writes the doorbell record, which the device reads when it gets the doorbell. */
-static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void cqe_arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	u32 sequence = cxib_arming_sn(&cq->arming) & SEQUENCE_MASK;
 	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
@@ -825,7 +827,7 @@ void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	cq->num_arms = 0;
 	cxib_arming_count_event(&cq->arming);
 	if (again)
-		arm(ibdev, cq);
+		cqe_arm(ibdev, cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -835,7 +837,7 @@ void cxib_cq_count_own_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
  * that event and not arm again, so its arming stays. For a CQ of ib_alloc_cq(), the event must not
  * start a second poller in addition to the caller, so the arming is taken back.
  */
-static bool report_missed(struct cxib_cq *cq)
+static bool cqe_report_missed(struct cxib_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 
@@ -873,9 +875,9 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		cxib_arming_add(&cq->arming);
 	cq->arm_command = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 			  HW_CQ_ARM_COMMAND_REQ_NOT_SOL : HW_CQ_ARM_COMMAND_REQ_NOT;
-	arm(to_ibdev(ib->device), cq);
+	cqe_arm(to_ibdev(ib->device), cq);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = report_missed(cq);
+		missed = cqe_report_missed(cq);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
 		cxib_flush_later(to_ibdev(ib->device));
@@ -884,7 +886,7 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 EXPORT_SYMBOL_IF_KUNIT(cxib_req_notify_cq);
 
 /* Copies a CQE. The target keeps its owner bit, which depends on the pass over the ring. */
-static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
+static void cqe_move_entry(struct cxib_cq *cq, u32 from, u32 to)
 {
 	struct hw_cqe64 *target = cxib_cq_cqe(cq, to);
 	u32 owner = hw_cqe64_get_owner(target);
@@ -893,7 +895,7 @@ static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 	hw_cqe64_set_owner(target, owner);
 }
 
-static bool is_receive(const struct hw_cqe64 *entry)
+static bool cqe_is_receive(const struct hw_cqe64 *entry)
 {
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
@@ -902,46 +904,46 @@ static bool is_receive(const struct hw_cqe64 *entry)
 }
 
 /* A removed CQE is never polled, so this function retires its SRQ WQE. */
-static void free_srq_wqe(struct cxib_cq *cq, const struct cxib_qp *qp,
-			 const struct hw_cqe64 *entry)
+static void cqe_free_srq_wqe(struct cxib_cq *cq, const struct cxib_qp *qp,
+			     const struct hw_cqe64 *entry)
 {
 	struct cxib_rq_entry unused;
 
-	if (!is_receive(entry))
+	if (!cqe_is_receive(entry))
 		return;
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		retire_xrc_receive(cq, entry, &unused);
+		cqe_retire_xrc_receive(cq, entry, &unused);
 	else if (qp->ib.srq)
 		cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
 				    &unused);
 }
 
 /**
- * struct cq_filter - the CQEs to remove
+ * struct cqe_cq_filter - the CQEs to remove
  * @qp: remove the CQEs of this QP; NULL: those of an XRC SRQ
  * @srqn: SRQN of the XRC SRQ
  */
-struct cq_filter {
+struct cqe_cq_filter {
 	struct cxib_qp *qp;
 	u32 srqn;
 };
 
-static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
+static bool cqe_matches(struct cxib_cq *cq, const struct cqe_cq_filter *cq_filter,
 			const struct hw_cqe64 *entry)
 {
 	if (!cq_filter->qp)
-		return is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
+		return cqe_is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
 	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->qpn)
 		return false;
 	/* The MR outlives the QP, and its error count must match that of the device. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
 		cxib_note_signature_error(to_ibdev(cq->ib.device), cq_filter->qp,
 					  (const struct hw_sig_err_cqe *)entry);
-	free_srq_wqe(cq, cq_filter->qp, entry);
+	cqe_free_srq_wqe(cq, cq_filter->qp, entry);
 	return true;
 }
 
-static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_filter)
+static void cqe_remove_completions(struct cxib_cq *cq, const struct cqe_cq_filter *cq_filter)
 {
 	u32 end, from, kept;
 
@@ -958,7 +960,7 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
 	kept = end;
 	for (from = end; from != cq->cons_index; from--)
 		if (!cqe_matches(cq, cq_filter, cxib_cq_cqe(cq, from - 1)) && --kept != from - 1)
-			move_entry(cq, from - 1, kept);
+			cqe_move_entry(cq, from - 1, kept);
 	if (kept != cq->cons_index) {
 		cq->cons_index = kept;
 		cxib_cq_update_ci(cq);
@@ -974,12 +976,12 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
  */
 void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 {
-	const struct cq_filter cq_filter = { .qp = qp };
+	const struct cqe_cq_filter cq_filter = { .qp = qp };
 
 	/* resize_lock excludes a resize, so all CQEs of the QP are in one ring. */
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
-	remove_completions(cq, &cq_filter);
+	cqe_remove_completions(cq, &cq_filter);
 	spin_unlock_irq(&cq->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
@@ -995,11 +997,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
  */
 void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn)
 {
-	const struct cq_filter cq_filter = { .srqn = srqn };
+	const struct cqe_cq_filter cq_filter = { .srqn = srqn };
 
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
-	remove_completions(cq, &cq_filter);
+	cqe_remove_completions(cq, &cq_filter);
 	cq->num_xrc_srqs_unpublished--;
 	spin_unlock_irq(&cq->lock);
 }

@@ -12,26 +12,29 @@
 #include "hw/cq.h"
 #include "verbs/cq/cq_poll.h"
 
-static struct hw_cqe64 *cqe_in(const struct cxib_buffer *ring, unsigned int log_size, u32 index)
+static struct hw_cqe64 *cq_resize_cqe_in(const struct cxib_buffer *ring, unsigned int log_size,
+					 u32 index)
 {
 	return cxib_buffer_at(ring, (index & (BIT(log_size) - 1)) * sizeof(struct hw_cqe64));
 }
 
-static bool is_resize_cqe(const struct cxib_cq *cq, u32 index)
+static bool cq_resize_is_cqe(const struct cxib_cq *cq, u32 index)
 {
 	return hw_cqe64_get_opcode(cxib_cq_cqe(cq, index)) == HW_CQE_OPCODE_RESIZE_CQ;
 }
 
 /* Returns false if the old ring has no RESIZE_CQ CQE, or the CQEs do not fit in the new one. */
-static bool move_cqes(struct cxib_cq *cq, const struct cxib_buffer *ring, unsigned int log_size)
+static bool cq_resize_move_cqes(struct cxib_cq *cq, const struct cxib_buffer *ring,
+				unsigned int log_size)
 {
 	u32 max = min(BIT(log_size), BIT(cq->log_size));
 	u32 at;
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->cons_index; cxib_cqe_is_sw_owned(cq, at) && !is_resize_cqe(cq, at); at++) {
-		struct hw_cqe64 *to = cqe_in(ring, log_size, at + 1);
+	for (at = cq->cons_index; cxib_cqe_is_sw_owned(cq, at) && !cq_resize_is_cqe(cq, at);
+	     at++) {
+		struct hw_cqe64 *to = cq_resize_cqe_in(ring, log_size, at + 1);
 
 		if (at - cq->cons_index >= max)
 			return false;
@@ -53,7 +56,7 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 	bool moved;
 
 	scoped_guard(spinlock_irq, &cq->lock) {
-		moved = move_cqes(cq, ring, log_size);
+		moved = cq_resize_move_cqes(cq, ring, log_size);
 		swap(cq->buffer, *ring);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
@@ -96,7 +99,7 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 	cxib_hw_dma_off(ibdev->hw);
 }
 
-static int change_size(struct cxib_cq *cq, unsigned int log_size)
+static int cq_resize_change_size(struct cxib_cq *cq, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	struct device *dev = ibdev->hw->bus->dev;
@@ -150,6 +153,6 @@ int cxib_resize_cq_kernel(struct ib_cq *ib, int entries)
 	}
 	log_size = order_base_2(entries + 1);
 	guard(mutex)(&cq->resize_lock);
-	return log_size == cq->log_size ? 0 : change_size(cq, log_size);
+	return log_size == cq->log_size ? 0 : cq_resize_change_size(cq, log_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq_kernel);

@@ -42,7 +42,7 @@ int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_alloc_descs);
 
 /* Number of octowords that the device reads of a list of @count translations. */
-static unsigned int descs_octowords(const struct cxib_mr *mr, unsigned int count)
+static unsigned int fast_reg_descs_octowords(const struct cxib_mr *mr, unsigned int count)
 {
 	return ALIGN(count * mr->desc_size, LIST_UNIT) / sizeof(struct hw_klm);
 }
@@ -55,7 +55,7 @@ static unsigned int descs_octowords(const struct cxib_mr *mr, unsigned int count
 void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count)
 {
 	mr->ndescs = count;
-	mr->xlt_octowords = descs_octowords(mr, count);
+	mr->xlt_octowords = fast_reg_descs_octowords(mr, count);
 	mr->log_page_size = mr->is_indirect ? 0 : ilog2(mr->ib.page_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
@@ -100,7 +100,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max)
 	err = cxib_mr_alloc_descs(ib->device, mr);
 	if (err)
 		goto free_mr;
-	params.xlt_octowords = descs_octowords(mr, max);
+	params.xlt_octowords = fast_reg_descs_octowords(mr, max);
 	cxib_mkey_relax_ordering(to_ibdev(ib->device)->hw, &params);
 	err = cxib_create_mkey(mr, ib, &params);
 	if (err)
@@ -115,7 +115,7 @@ free_mr:
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_mr);
 
-static int add_page(struct ib_mr *ib, u64 address)
+static int fast_reg_add_page(struct ib_mr *ib, u64 address)
 {
 	struct cxib_mr *mr = to_mr(ib);
 	__be64 *pages = mr->descs;
@@ -127,8 +127,8 @@ static int add_page(struct ib_mr *ib, u64 address)
 }
 
 /* KLMs may have any length. @offset applies to the first entry only. */
-static int map_klms(struct cxib_mr *mr, struct scatterlist *list, int count,
-		    unsigned int *offset)
+static int fast_reg_map_klms(struct cxib_mr *mr, struct scatterlist *list, int count,
+			     unsigned int *offset)
 {
 	unsigned int skip = offset ? *offset : 0;
 	struct hw_klm *entries = mr->descs;
@@ -162,8 +162,8 @@ int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsign
 	dma_sync_single_for_cpu(dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
 	memset(mr->descs, 0, mr->list_size);
 	mr->ndescs = 0;
-	mapped = mr->is_indirect ? map_klms(mr, list, count, offset) :
-				   ib_sg_to_pages(ib, list, count, offset, add_page);
+	mapped = mr->is_indirect ? fast_reg_map_klms(mr, list, count, offset) :
+				   ib_sg_to_pages(ib, list, count, offset, fast_reg_add_page);
 	dma_sync_single_for_device(dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
 	cxib_mr_set_ndescs(mr, mr->ndescs);
 	return mapped;

@@ -54,7 +54,8 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 EXPORT_SYMBOL_IF_KUNIT(cxib_get_dma_mr);
 
 /* Returns the largest page size that memory and mkey allow; 0: none. */
-static unsigned long choose_page_size(struct cxib_ibdev *ibdev, struct ib_umem *umem, u64 address)
+static unsigned long mr_choose_page_size(struct cxib_ibdev *ibdev, struct ib_umem *umem,
+					 u64 address)
 {
 	/* log_page_size has five bits; the device's page size is the minimum. */
 	const unsigned long sizes = GENMASK(31, ibdev->hw->caps.log_pg_sz);
@@ -68,18 +69,18 @@ static unsigned long choose_page_size(struct cxib_ibdev *ibdev, struct ib_umem *
 }
 
 /**
- * struct pages - user memory to be mapped by an mkey
+ * struct mr_pages - user memory to be mapped by an mkey
  * @umem: the memory
  * @size: page size in bytes
  */
-struct pages {
+struct mr_pages {
 	struct ib_umem *umem;
 	unsigned long size;
 };
 
 /* Creates an mkey with all MTTs in CREATE_MKEY. */
-static int create_mkey_inline(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
-			      struct cxib_mkey_params *params)
+static int mr_create_mkey_inline(struct cxib_mr *mr, struct ib_pd *pd, const struct mr_pages *pages,
+				 struct cxib_mkey_params *params)
 {
 	struct ib_block_iter block;
 	__be64 *entries;
@@ -98,14 +99,14 @@ static int create_mkey_inline(struct cxib_mr *mr, struct ib_pd *pd, const struct
 	return err;
 }
 
-static void copy_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void mr_copy_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	memcpy(entries, context, change->xlt_count * sizeof(*entries));
 }
 
 /* Writes the MTTs by UMR in batches, each through @entries, and enables the mkey. */
-static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pages,
-		       const struct cxib_mkey_params *params, __be64 *entries)
+static int mr_write_pages(struct cxib_ibdev *ibdev, u32 key, const struct mr_pages *pages,
+			  const struct cxib_mkey_params *params, __be64 *entries)
 {
 	struct cxib_umr_change change = { .key = key, .params = params, .is_free = true };
 	size_t left = ib_umem_num_dma_blocks(pages->umem, pages->size);
@@ -119,7 +120,7 @@ static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pa
 			continue;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = cxib_umr_execute(ibdev, &change, copy_entries, entries);
+		err = cxib_umr_execute(ibdev, &change, mr_copy_entries, entries);
 		if (err)
 			return err;
 		change.xlt_offset += change.xlt_count;
@@ -129,7 +130,7 @@ static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pa
 }
 
 /* Destroys an mkey that a failed UMR may have enabled. */
-static void discard(struct cxib_mr *mr, struct ib_pd *pd)
+static void mr_discard(struct cxib_mr *mr, struct ib_pd *pd)
 {
 	const struct cxib_destroy destroy = cxib_mkey_destroy(mr->ib.lkey);
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
@@ -146,8 +147,8 @@ static void discard(struct cxib_mr *mr, struct ib_pd *pd)
  * Creates an mkey without MTTs, which UMR WQEs write afterwards: a command with millions of MTTs
  * would exceed the limit of the device, and need as much memory of the kernel as the MTTs.
  */
-static int create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
-			      struct cxib_mkey_params *params)
+static int mr_create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct mr_pages *pages,
+				 struct cxib_mkey_params *params)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	__be64 *entries;
@@ -163,26 +164,27 @@ static int create_mkey_by_umr(struct cxib_mr *mr, struct ib_pd *pd, const struct
 	err = cxib_create_mkey(mr, pd, params);
 	if (err)
 		goto free_entries;
-	err = write_pages(ibdev, mr->ib.lkey, pages, params, entries);
+	err = mr_write_pages(ibdev, mr->ib.lkey, pages, params, entries);
 	if (err)
-		discard(mr, pd);
+		mr_discard(mr, pd);
 free_entries:
 	kfree(entries);
 	return err;
 }
 
 /* Returns true if the xlt_offset of a UMR WQE can address @count MTTs. */
-static bool can_write_entries(const struct cxib_hw *hw, size_t count)
+static bool mr_can_write_entries(const struct cxib_hw *hw, size_t count)
 {
 	return hw->caps.umr_extended_translation_offset || count <= CXIB_ENTRIES_REACHED;
 }
 
 /* Creates an mkey of pinned user memory. */
-static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd, u64 address)
+static int mr_register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd,
+			     u64 address)
 {
 	const struct cxib_hw *hw = to_ibdev(pd->device)->hw;
-	const struct pages pages = {
-		.umem = umem, .size = choose_page_size(to_ibdev(pd->device), umem, address),
+	const struct mr_pages pages = {
+		.umem = umem, .size = mr_choose_page_size(to_ibdev(pd->device), umem, address),
 	};
 	struct cxib_mkey_params params = {
 		.start_addr = address, .length = umem->length, .umr_en = true,
@@ -196,12 +198,12 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 	mr->max_descs = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_UMR_MTT_ALIGN);
 	mr->ib.iova = address;
 	mr->ib.length = umem->length;
-	if (mr->max_descs > PAGES_IN_COMMAND && can_write_entries(hw, mr->max_descs))
-		return create_mkey_by_umr(mr, pd, &pages, &params);
-	return create_mkey_inline(mr, pd, &pages, &params);
+	if (mr->max_descs > PAGES_IN_COMMAND && mr_can_write_entries(hw, mr->max_descs))
+		return mr_create_mkey_by_umr(mr, pd, &pages, &params);
+	return mr_create_mkey_inline(mr, pd, &pages, &params);
 }
 
-static int check_access(struct ib_device *ib, int access)
+static int mr_check_access(struct ib_device *ib, int access)
 {
 	/* The driver may ignore optional flags. */
 	u32 able = USER_ACCESS | IB_ACCESS_OPTIONAL;
@@ -219,8 +221,8 @@ static int check_access(struct ib_device *ib, int access)
 }
 
 /* Takes over a reference to @umem, which the MR keeps; drops the reference on error. */
-static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, refcount_t *users,
-				     u64 address, int access)
+static struct ib_mr *mr_register_pinned(struct ib_pd *ib, struct ib_umem *umem, refcount_t *users,
+					u64 address, int access)
 {
 	struct cxib_mr *mr;
 	int err = -ENOMEM;
@@ -231,7 +233,7 @@ static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, ref
 	mr->access = access;
 	mr->umem = umem;
 	mr->umem_users = users;
-	err = register_pages(mr, umem, ib, address);
+	err = mr_register_pages(mr, umem, ib, address);
 	if (!err)
 		return &mr->ib;
 	umem = mr->umem;
@@ -258,13 +260,13 @@ struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 addr
 	struct ib_umem *umem;
 	int err;
 
-	err = check_access(ib->device, access);
+	err = mr_check_access(ib->device, access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
 		return cxib_reg_odp_mr(ib, start, length, address, access);
 	umem = ib_umem_get_va(ib->device, start, length, access);
-	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, NULL, address, access);
+	return IS_ERR(umem) ? ERR_CAST(umem) : mr_register_pinned(ib, umem, NULL, address, access);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_reg_user_mr);
 
@@ -288,18 +290,18 @@ struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, 
 	struct ib_umem_dmabuf *buffer;
 	int err;
 
-	err = check_access(ib->device, access);
+	err = mr_check_access(ib->device, access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
 	buffer = ib_umem_dmabuf_get_pinned(ib->device, offset, length, fd, access);
 	return IS_ERR(buffer) ? ERR_CAST(buffer) :
-				register_pinned(ib, &buffer->umem, NULL, address, access);
+				mr_register_pinned(ib, &buffer->umem, NULL, address, access);
 }
 
 /* Pages pinned for reading cannot be made writable. */
-static bool umem_allows_access(const struct ib_umem *umem, int access)
+static bool mr_umem_allows_access(const struct ib_umem *umem, int access)
 {
 	return umem->writable || !ib_access_writable(access);
 }
@@ -308,7 +310,7 @@ static bool umem_allows_access(const struct ib_umem *umem, int access)
  * Registers the umem of @old with a new mkey. Firmware may refuse to destroy the old mkey, or the
  * new mkey after its registration has failed, so the memory stays pinned until neither mkey exists.
  */
-static struct ib_mr *reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int access)
+static struct ib_mr *mr_reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int access)
 {
 	if (!old->umem_users) {
 		old->umem_users = kmalloc(sizeof(*old->umem_users), GFP_KERNEL_ACCOUNT);
@@ -317,13 +319,13 @@ static struct ib_mr *reuse_umem(struct cxib_mr *old, struct ib_pd *pd, int acces
 		refcount_set(old->umem_users, 1);
 	}
 	refcount_inc(old->umem_users);
-	return register_pinned(pd, old->umem, old->umem_users, old->ib.iova, access);
+	return mr_register_pinned(pd, old->umem, old->umem_users, old->ib.iova, access);
 }
 
 /*
  * The device must have these capabilities for UMR to modify relaxed ordering and the atomic right.
  */
-static bool access_can_change(const struct cxib_hw *hw, int from, int to)
+static bool mr_access_can_change(const struct cxib_hw *hw, int from, int to)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
 
@@ -334,7 +336,7 @@ static bool access_can_change(const struct cxib_hw *hw, int from, int to)
 	return caps->relaxed_ordering_write_umr && caps->relaxed_ordering_read_umr;
 }
 
-static u64 access_mask(const struct cxib_hw *hw)
+static u64 mr_access_mask(const struct cxib_hw *hw)
 {
 	u64 mask = HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW;
 
@@ -347,9 +349,9 @@ static u64 access_mask(const struct cxib_hw *hw)
 	return mask;
 }
 
-static void fill_pages(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void mr_fill_pages(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
-	const struct pages *pages = context;
+	const struct mr_pages *pages = context;
 	struct ib_block_iter block;
 	size_t i = 0;
 
@@ -359,13 +361,13 @@ static void fill_pages(void *context, __be64 *entries, const struct cxib_umr_cha
 }
 
 /**
- * struct rereg - attributes of a reregistered MR
+ * struct mr_rereg - attributes of a reregistered MR
  * @pd: new PD
  * @access: IB_ACCESS_…
  * @umem: new memory; NULL: unchanged
  * @address: iova of @umem
  */
-struct rereg {
+struct mr_rereg {
 	struct ib_pd *pd;
 	int access;
 	struct ib_umem *umem;
@@ -376,8 +378,9 @@ struct rereg {
  * Returns false if the mkey or one UMR WQE has too few MTTs for the new pages, or if UMR cannot
  * modify the page size, which depends on the new pages.
  */
-static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct pages *pages,
-			   struct cxib_umr_change *change, struct cxib_mkey_params *params)
+static bool mr_list_new_pages(struct cxib_mr *mr, const struct mr_rereg *rereg,
+			      struct mr_pages *pages, struct cxib_umr_change *change,
+			      struct cxib_mkey_params *params)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
 	size_t count;
@@ -385,7 +388,7 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 	if (ibdev->hw->caps.umr_modify_entity_size_disabled)
 		return false;
 	pages->umem = rereg->umem;
-	pages->size = choose_page_size(ibdev, rereg->umem, rereg->address);
+	pages->size = mr_choose_page_size(ibdev, rereg->umem, rereg->address);
 	if (!pages->size)
 		return false;
 	count = ib_umem_num_dma_blocks(rereg->umem, pages->size);
@@ -400,30 +403,30 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 }
 
 /* Changes the MR by one UMR WQE, so a transfer sees the MR either before or after the change. */
-static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
+static int mr_change_in_place(struct cxib_mr *mr, const struct mr_rereg *rereg)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
 	struct cxib_mkey_params params = { .pd = to_pd(rereg->pd)->pdn };
 	struct cxib_umr_change change = {
 		.key = mr->ib.lkey, .params = &params,
-		.mask = HW_MKEY_MASK_PD | access_mask(ibdev->hw),
+		.mask = HW_MKEY_MASK_PD | mr_access_mask(ibdev->hw),
 	};
-	struct pages pages;
+	struct mr_pages pages;
 	int err;
 
-	if (!access_can_change(ibdev->hw, mr->access, rereg->access))
+	if (!mr_access_can_change(ibdev->hw, mr->access, rereg->access))
 		return -EOPNOTSUPP;
 	cxib_mkey_set_access(ibdev->hw, &params, rereg->access);
-	if (rereg->umem && !list_new_pages(mr, rereg, &pages, &change, &params))
+	if (rereg->umem && !mr_list_new_pages(mr, rereg, &pages, &change, &params))
 		return -EOPNOTSUPP;
-	err = cxib_umr_prepare(ibdev) ?: cxib_umr_execute(ibdev, &change, fill_pages, &pages);
+	err = cxib_umr_prepare(ibdev) ?: cxib_umr_execute(ibdev, &change, mr_fill_pages, &pages);
 	if (!err)
 		mr->access = rereg->access;
 	return err;
 }
 
 /* Takes over a reference to @umem, and drops that to the old memory. */
-static void replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
+static void mr_replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
 {
 	struct ib_umem *old = mr->umem;
 	refcount_t *users = mr->umem_users;
@@ -436,17 +439,17 @@ static void replace_umem(struct cxib_mr *mr, struct ib_umem *umem)
 /*
  * Replaces the memory of the MR. Returns NULL if the MR was changed in place, otherwise a new MR.
  */
-static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 start,
-				u64 length)
+static struct ib_mr *mr_rereg_umem(struct cxib_mr *mr, struct mr_rereg *rereg, u64 start,
+				   u64 length)
 {
 	int err;
 
 	rereg->umem = ib_umem_get_va(mr->ib.device, start, length, rereg->access);
 	if (IS_ERR(rereg->umem))
 		return ERR_CAST(rereg->umem);
-	err = mr->umem_in_doubt ? -EOPNOTSUPP : change_in_place(mr, rereg);
+	err = mr->umem_in_doubt ? -EOPNOTSUPP : mr_change_in_place(mr, rereg);
 	if (!err) {
-		replace_umem(mr, rereg->umem);
+		mr_replace_umem(mr, rereg->umem);
 		return NULL;
 	}
 	/*
@@ -457,25 +460,25 @@ static struct ib_mr *rereg_umem(struct cxib_mr *mr, struct rereg *rereg, u64 sta
 		mr->umem_in_doubt = rereg->umem;
 		return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access);
 	}
-	return register_pinned(rereg->pd, rereg->umem, NULL, rereg->address, rereg->access);
+	return mr_register_pinned(rereg->pd, rereg->umem, NULL, rereg->address, rereg->access);
 }
 
-static struct ib_mr *rereg_access(struct cxib_mr *mr, const struct rereg *rereg)
+static struct ib_mr *mr_rereg_access(struct cxib_mr *mr, const struct mr_rereg *rereg)
 {
-	if (!umem_allows_access(mr->umem, rereg->access))
+	if (!mr_umem_allows_access(mr->umem, rereg->access))
 		return cxib_reg_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
 					mr->ib.iova, rereg->access);
-	if (!change_in_place(mr, rereg))
+	if (!mr_change_in_place(mr, rereg))
 		return NULL;
-	return reuse_umem(mr, rereg->pd, rereg->access);
+	return mr_reuse_umem(mr, rereg->pd, rereg->access);
 }
 
-static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+static struct ib_mr *mr_rereg_user(struct ib_mr *ib, int flags, u64 start, u64 length,
 				   u64 address, int access, struct ib_pd *pd)
 {
 	const int known = IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS;
 	struct cxib_mr *mr = to_mr(ib);
-	struct rereg rereg = {
+	struct mr_rereg rereg = {
 		.pd = flags & IB_MR_REREG_PD ? pd : ib->pd,
 		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
 		.address = address,
@@ -496,7 +499,7 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 l
 		ibdev_dbg(ib->device, "rereg MR: implicit ODP not supported\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	err = check_access(ib->device, rereg.access);
+	err = mr_check_access(ib->device, rereg.access);
 	if (err)
 		return ERR_PTR(err);
 	if (mr->is_odp || rereg.access & IB_ACCESS_ON_DEMAND) {
@@ -506,8 +509,8 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 l
 					ib->iova, rereg.access);
 	}
 	if (flags & IB_MR_REREG_TRANS)
-		return rereg_umem(mr, &rereg, start, length);
-	return rereg_access(mr, &rereg);
+		return mr_rereg_umem(mr, &rereg, start, length);
+	return mr_rereg_access(mr, &rereg);
 }
 
 /*
@@ -518,7 +521,7 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 				 u64 address, int access, struct ib_pd *pd,
 				 struct ib_udata *udata)
 {
-	struct ib_mr *new = rereg_user_mr(ib, flags, start, length, address, access, pd);
+	struct ib_mr *new = mr_rereg_user(ib, flags, start, length, address, access, pd);
 
 	to_mr(ib)->is_replaced = !IS_ERR_OR_NULL(new);
 	return new;

@@ -13,7 +13,7 @@
 /* The device reads the KLMs of an MW in units of four. */
 #define KLM_BATCH	4
 
-static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
+static int mw_check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
 {
 	if (request->comp_mask || request->reserved1 || request->reserved2) {
 		ibdev_dbg(ib, "alloc MW: unknown attributes (comp_mask 0x%x)\n",
@@ -23,8 +23,8 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *re
 	return 0;
 }
 
-static int get_request(struct ib_device *ib, struct ib_udata *udata,
-		       struct mlx5_ib_alloc_mw *request)
+static int mw_get_request(struct ib_device *ib, struct ib_udata *udata,
+			  struct mlx5_ib_alloc_mw *request)
 {
 	int err;
 
@@ -33,10 +33,10 @@ static int get_request(struct ib_device *ib, struct ib_udata *udata,
 	    !ib_is_udata_cleared(udata, sizeof(*request), udata->inlen - sizeof(*request)))
 		return -EOPNOTSUPP;
 	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
-	return err ?: check_request(ib, request);
+	return err ?: mw_check_request(ib, request);
 }
 
-static int create_mkey(struct ib_mw *ib, u8 max_klms)
+static int mw_create_mkey(struct ib_mw *ib, u8 max_klms)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
@@ -51,7 +51,7 @@ static int create_mkey(struct ib_mw *ib, u8 max_klms)
 	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &ib->rkey);
 }
 
-static int put_response(struct ib_udata *udata)
+static int mw_put_response(struct ib_udata *udata)
 {
 	const struct {
 		__u32 comp_mask;
@@ -71,13 +71,13 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	if (!to_ibdev(ib->device)->hw->caps.imaicl)
 		return -EOPNOTSUPP;
 	if (!udata)
-		return create_mkey(ib, 1);
-	err = get_request(ib->device, udata, &request);
+		return mw_create_mkey(ib, 1);
+	err = mw_get_request(ib->device, udata, &request);
 	if (!err)
-		err = create_mkey(ib, request.num_klms);
+		err = mw_create_mkey(ib, request.num_klms);
 	if (err)
 		return err;
-	err = put_response(udata);
+	err = mw_put_response(udata);
 	if (err)
 		cxib_dealloc_mw(ib);
 	return err;

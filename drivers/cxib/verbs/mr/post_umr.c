@@ -12,8 +12,8 @@
 #define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
 
-static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
-				     u32 access, u32 key, u32 xlt_octowords)
+static __always_inline void umr_wqe_fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
+					     u32 access, u32 key, u32 xlt_octowords)
 {
 	segment->dw[0] = hw_mkey_seg_pack_00(0, 0, 0, 0, 1, !!(access & IB_ACCESS_REMOTE_ATOMIC),
 					     !!(access & IB_ACCESS_REMOTE_WRITE),
@@ -35,7 +35,7 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 }
 
 /* The WQEBB contains an old WQE, so the function writes all words. */
-static void fill_free_key(struct hw_mkey_seg *segment)
+static void umr_wqe_fill_free_key(struct hw_mkey_seg *segment)
 {
 	size_t i;
 
@@ -67,9 +67,9 @@ u64 cxib_registration_mask(const struct cxib_device_caps *caps)
 EXPORT_SYMBOL_IF_KUNIT(cxib_registration_mask);
 
 /* @check: enum hw_umr_flags: the free state that the mkey must have */
-static __always_inline u32 write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
-					      u32 access, u32 key, u32 check,
-					      struct hw_wqe_ctrl_seg *control)
+static __always_inline u32 umr_wqe_write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
+						      u32 access, u32 key, u32 check,
+						      struct hw_wqe_ctrl_seg *control)
 {
 	const u64 atomic = access & IB_ACCESS_REMOTE_ATOMIC ? HW_MKEY_MASK_A : 0;
 	const u64 mask = qp->sq.key_mask | atomic;
@@ -80,7 +80,7 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 check, xlt_octowords, 0, mask, 0);
 	seg = cxib_sq_next_wqebb(qp, control, wqebb + 1);
-	fill_key(seg, mr, access, key, xlt_octowords);
+	umr_wqe_fill_key(seg, mr, access, key, xlt_octowords);
 	seg = cxib_sq_next_wqebb(qp, seg, wqebb + 2);
 	hw_wqe_data_seg_pack(seg, 0, xlt_octowords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
 			     mr->desc_map);
@@ -98,8 +98,8 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 		      struct hw_wqe_ctrl_seg *control)
 {
-	return write_registration(qp, to_mr(wr->mr), wr->access, wr->key,
-				  HW_UMR_FLAGS_CHECK_NOT_FREE, control);
+	return umr_wqe_write_registration(qp, to_mr(wr->mr), wr->access, wr->key,
+					  HW_UMR_FLAGS_CHECK_NOT_FREE, control);
 }
 
 /**
@@ -116,7 +116,7 @@ u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 		       struct hw_wqe_ctrl_seg *control)
 {
-	return write_registration(qp, mr, IB_ACCESS_LOCAL_WRITE, key, 0, control);
+	return umr_wqe_write_registration(qp, mr, IB_ACCESS_LOCAL_WRITE, key, 0, control);
 }
 
 /**
@@ -130,6 +130,6 @@ u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1), HW_UMR_FLAGS_INLINE,
 				 0, 0, HW_MKEY_MASK_FREE, 0);
-	fill_free_key(cxib_sq_next_wqebb(qp, control, qp->sq.prod_index + 1));
+	umr_wqe_fill_free_key(cxib_sq_next_wqebb(qp, control, qp->sq.prod_index + 1));
 	return CXIB_LOCAL_INV_DS;
 }

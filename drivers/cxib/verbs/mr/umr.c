@@ -40,7 +40,7 @@
 #define UMR_XLT_DS	9
 
 /* Access mode and umr_en stay zero, because no mask of the driver's UMRs contains them. */
-static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
+static void umr_fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
 {
 	const struct cxib_mkey_params *params = change->params;
 	size_t i;
@@ -58,7 +58,7 @@ static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_chan
 	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_ordering_read, params->log_page_size);
 }
 
-static u8 flags_of(const struct cxib_umr_change *change)
+static u8 umr_flags_of(const struct cxib_umr_change *change)
 {
 	if (!change->xlt_count)
 		return HW_UMR_FLAGS_INLINE;
@@ -66,7 +66,8 @@ static u8 flags_of(const struct cxib_umr_change *change)
 	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : 0);
 }
 
-static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_umr_change *change)
+static void umr_fill_control(struct hw_wqe_umr_ctrl_seg *control,
+			     const struct cxib_umr_change *change)
 {
 	u64 offset = change->xlt_offset * sizeof(__be64) / CXIB_DS_SIZE;
 	u32 xlt_octowords = ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64) /
@@ -74,11 +75,11 @@ static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_
 
 	if (!change->xlt_count)
 		offset = 0;
-	hw_wqe_umr_ctrl_seg_pack(control, flags_of(change), xlt_octowords, offset & U16_MAX,
+	hw_wqe_umr_ctrl_seg_pack(control, umr_flags_of(change), xlt_octowords, offset & U16_MAX,
 				 change->mask, offset >> 16);
 }
 
-static void record_wqe(struct cxib_sq *sq, u64 wr_id, u32 blocks)
+static void umr_record_wqe(struct cxib_sq *sq, u64 wr_id, u32 blocks)
 {
 	u32 i;
 
@@ -114,17 +115,17 @@ const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_INITIATOR_SMALL,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(change->key);
-	fill_control((struct hw_wqe_umr_ctrl_seg *)(control + 1), change);
-	fill_segment(cxib_sq_wqebb(qp, first + 1), change);
+	umr_fill_control((struct hw_wqe_umr_ctrl_seg *)(control + 1), change);
+	umr_fill_segment(cxib_sq_wqebb(qp, first + 1), change);
 	if (change->xlt_count)
 		hw_wqe_data_seg_pack(cxib_sq_wqebb(qp, first + 2), 0, length,
 				     qp->ib.pd->local_dma_lkey, entries);
-	record_wqe(&qp->sq, wr_id, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
+	umr_record_wqe(&qp->sq, wr_id, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
 	return control;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_umr_write);
 
-static void on_done(struct ib_cq *cq, struct ib_wc *wc)
+static void umr_on_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct cxib_umr *umr = container_of(wc->wr_cqe, struct cxib_umr, cqe);
 
@@ -132,7 +133,7 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&umr->done);
 }
 
-static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, enum ib_qp_state to)
+static int umr_change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, enum ib_qp_state to)
 {
 	const struct ib_qp_attr attr = { .qp_state = to, .port_num = 1 };
 	const int mask = to == IB_QPS_INIT ? IB_QP_STATE | IB_QP_PORT : IB_QP_STATE;
@@ -146,10 +147,11 @@ static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, enum ib_qp
 	return err;
 }
 
-static int bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int umr_bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	return change_state(ibdev, qp, IB_QPS_INIT) ?: change_state(ibdev, qp, IB_QPS_RTR) ?:
-	       change_state(ibdev, qp, IB_QPS_RTS);
+	return umr_change_state(ibdev, qp, IB_QPS_INIT)	       ?:
+		       umr_change_state(ibdev, qp, IB_QPS_RTR) ?:
+		       umr_change_state(ibdev, qp, IB_QPS_RTS);
 }
 
 /*
@@ -168,10 +170,10 @@ static int umr_reset_qp(struct cxib_ibdev *ibdev)
 		return err;
 	cxib_qp_clean(qp);
 	cxib_qp_set_state(qp, IB_QPS_RESET);
-	return bring_up_qp(ibdev, qp);
+	return umr_bring_up_qp(ibdev, qp);
 }
 
-static int create_queues(struct cxib_ibdev *ibdev)
+static int umr_create_queues(struct cxib_ibdev *ibdev)
 {
 	struct cxib_umr *umr = &ibdev->umr;
 	struct ib_qp_init_attr init = {
@@ -195,7 +197,7 @@ static int create_queues(struct cxib_ibdev *ibdev)
 	}
 	umr->cq = cq;
 	umr->qp = to_qp(qp);
-	err = bring_up_qp(ibdev, umr->qp);
+	err = umr_bring_up_qp(ibdev, umr->qp);
 	if (!err)
 		return 0;
 	ib_destroy_qp(qp);
@@ -204,7 +206,7 @@ static int create_queues(struct cxib_ibdev *ibdev)
 	return err;
 }
 
-static void destroy_queues(struct cxib_umr *umr)
+static void umr_destroy_queues(struct cxib_umr *umr)
 {
 	if (!umr->qp)
 		return;
@@ -213,7 +215,7 @@ static void destroy_queues(struct cxib_umr *umr)
 	umr->qp = NULL;
 }
 
-static void set_state(struct cxib_umr *umr, enum cxib_umr_state state)
+static void umr_set_state(struct cxib_umr *umr, enum cxib_umr_state state)
 {
 	mutex_lock(&umr->lock);
 	WRITE_ONCE(umr->state, state);
@@ -225,8 +227,8 @@ static int umr_replace_qp(struct cxib_ibdev *ibdev)
 {
 	int err;
 
-	destroy_queues(&ibdev->umr);
-	err = create_queues(ibdev);
+	umr_destroy_queues(&ibdev->umr);
+	err = umr_create_queues(ibdev);
 	if (!err)
 		ibdev->umr.has_timed_out = false;
 	return err;
@@ -247,7 +249,7 @@ static int umr_recover_qp(struct cxib_ibdev *ibdev)
 	return err;
 }
 
-static void recover(struct work_struct *work)
+static void umr_recover(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, umr.recovery);
 	struct cxib_umr *umr = &ibdev->umr;
@@ -259,7 +261,7 @@ static void recover(struct work_struct *work)
 		ibdev_err(&ibdev->ib,
 			  "UMR QP: recovery failed: error %d\n",
 			  err);
-	set_state(umr, err ? CXIB_UMR_DOWN : CXIB_UMR_UP);
+	umr_set_state(umr, err ? CXIB_UMR_DOWN : CXIB_UMR_UP);
 	mutex_unlock(&umr->making);
 }
 
@@ -276,12 +278,12 @@ void cxib_umr_init(struct cxib_ibdev *ibdev)
 	cxib_lockdep_reclaim(&umr->lock);
 	init_waitqueue_head(&umr->changed);
 	init_completion(&umr->done);
-	umr->cqe.done = on_done;
-	INIT_WORK(&umr->recovery, recover);
+	umr->cqe.done = umr_on_done;
+	INIT_WORK(&umr->recovery, umr_recover);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_umr_init);
 
-static int create_umr(struct cxib_ibdev *ibdev)
+static int umr_create(struct cxib_ibdev *ibdev)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	struct cxib_umr *umr = &ibdev->umr;
@@ -297,7 +299,7 @@ static int create_umr(struct cxib_ibdev *ibdev)
 		err = PTR_ERR(umr->pd);
 		goto free_list;
 	}
-	err = create_queues(ibdev);
+	err = umr_create_queues(ibdev);
 	if (err)
 		goto dealloc_pd;
 	return 0;
@@ -324,13 +326,13 @@ int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 
 	mutex_lock(&umr->making);
 	if (!umr->list)
-		err = create_umr(ibdev);
+		err = umr_create(ibdev);
 	else if (!umr->qp)
 		err = umr_recover_qp(ibdev);
 	else
 		goto unlock;
 	if (!err)
-		set_state(umr, CXIB_UMR_UP);
+		umr_set_state(umr, CXIB_UMR_UP);
 unlock:
 	mutex_unlock(&umr->making);
 	return err;
@@ -347,12 +349,12 @@ void cxib_umr_destroy(struct cxib_ibdev *ibdev)
 	cancel_work_sync(&umr->recovery);
 	if (!umr->list)
 		return;
-	destroy_queues(umr);
+	umr_destroy_queues(umr);
 	ib_dealloc_pd(umr->pd);
 	dma_free_coherent(ibdev->hw->bus->dev, LIST_SIZE, umr->list, umr->list_dma);
 }
 
-static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
+static void umr_post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 {
 	struct cxib_qp *qp = umr->qp;
 	unsigned long flags;
@@ -367,7 +369,7 @@ static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 }
 
 /* Waits for a UMR WQE with the timeout of a command. Returns false after a timeout. */
-static bool is_completed(struct cxib_ibdev *ibdev)
+static bool umr_is_completed(struct cxib_ibdev *ibdev)
 {
 	const unsigned int limit_ms = commands_of(ibdev)->timeout_ms;
 
@@ -383,14 +385,14 @@ static void umr_start_recovery(struct cxib_ibdev *ibdev)
 }
 
 /* A WQE that fails or times out leaves the QP unusable until it is recovered. */
-static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change)
+static int umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change)
 {
 	struct cxib_umr *umr = &ibdev->umr;
 
 	lockdep_assert_held(&umr->lock);
 
-	post(umr, change);
-	if (!is_completed(ibdev)) {
+	umr_post(umr, change);
+	if (!umr_is_completed(ibdev)) {
 		ibdev_err(&ibdev->ib, "mkey 0x%x: UMR WQE timed out\n",
 			  change->key);
 		umr->status = IB_WC_RESP_TIMEOUT_ERR;
@@ -461,7 +463,7 @@ int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *cha
 		if (fill)
 			fill(context, umr->list, change);
 	}
-	err = execute(ibdev, change);
+	err = umr_execute(ibdev, change);
 	mutex_unlock(&umr->lock);
 	return err;
 }

@@ -38,7 +38,7 @@ int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *r
 }
 
 /* Creates the page fault EQ and the workqueues with the first ODP MR. */
-static int prepare(struct cxib_ibdev *ibdev)
+static int odp_prepare(struct cxib_ibdev *ibdev)
 {
 	struct cxib_odp *odp = &ibdev->odp;
 	int err;
@@ -73,7 +73,7 @@ destroy_workqueue:
  * another page, and an invalidation would not reach its page. Also, kvcalloc() in the RDMA core
  * warns about lists of more than INT_MAX bytes.
  */
-static int check_length(struct ib_device *ib, u64 start, u64 length, int access, u64 *count)
+static int odp_check_length(struct ib_device *ib, u64 start, u64 length, int access, u64 *count)
 {
 	const unsigned int shift = access & IB_ACCESS_HUGETLB ? HPAGE_SHIFT : PAGE_SHIFT;
 	u64 max = INT_MAX / sizeof(__be64);
@@ -92,13 +92,14 @@ static int check_length(struct ib_device *ib, u64 start, u64 length, int access,
 }
 
 /* Attaches a range of the user address space. */
-static int attach_memory(struct cxib_odp_mr *odp_mr, struct ib_device *ib, u64 start, u64 length)
+static int odp_attach_memory(struct cxib_odp_mr *odp_mr, struct ib_device *ib, u64 start,
+			     u64 length)
 {
 	struct ib_umem_odp *memory;
 	u64 count;
 	int err;
 
-	err = check_length(ib, start, length, odp_mr->mr.access, &count) ?:
+	err = odp_check_length(ib, start, length, odp_mr->mr.access, &count) ?:
 	      cxib_odp_charge(odp_mr, count);
 	if (err)
 		return err;
@@ -125,7 +126,7 @@ uncharge:
  * reference to the mm only for child MRs. But a child MR may be needed after the process has
  * exited, while a forked process still has the file open, so the driver takes a reference.
  */
-static int attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
+static int odp_attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
 {
 	struct ib_umem_odp *memory = ib_umem_odp_alloc_implicit(ib, odp_mr->mr.access);
 
@@ -137,8 +138,8 @@ static int attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
 	return 0;
 }
 
-/* Undo attach_memory() or attach_implicit(). */
-static void detach_memory(struct cxib_odp_mr *odp_mr)
+/* Undo odp_attach_memory() or odp_attach_implicit(). */
+static void odp_detach_memory(struct cxib_odp_mr *odp_mr)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	struct mm_struct *parent = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
@@ -149,13 +150,13 @@ static void detach_memory(struct cxib_odp_mr *odp_mr)
 		mmdrop(parent);
 }
 
-static int register_in(struct cxib_odp_mr *odp_mr, struct ib_pd *pd, u64 start, u64 length)
+static int odp_register_in(struct cxib_odp_mr *odp_mr, struct ib_pd *pd, u64 start, u64 length)
 {
 	bool parent = length == U64_MAX;
 	int err;
 
-	err = parent ? attach_implicit(odp_mr, pd->device) :
-		      attach_memory(odp_mr, pd->device, start, length);
+	err = parent ? odp_attach_implicit(odp_mr, pd->device) :
+		      odp_attach_memory(odp_mr, pd->device, start, length);
 	if (err)
 		return err;
 	err = parent ? cxib_odp_create_implicit_mkey(odp_mr, pd) : cxib_odp_create_mkey(odp_mr, pd);
@@ -170,7 +171,7 @@ destroy_key:
 	cxib_odp_destroy_mkey(odp_mr);
 	cxib_odp_destroy_children(odp_mr);
 detach:
-	detach_memory(odp_mr);
+	odp_detach_memory(odp_mr);
 	return err;
 }
 
@@ -196,7 +197,7 @@ struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 addre
 		return ERR_PTR(-EOPNOTSUPP);
 	if (length == U64_MAX && (start || address || !cxib_odp_can_implicit(ibdev)))
 		return ERR_PTR(-EOPNOTSUPP);
-	err = prepare(ibdev);
+	err = odp_prepare(ibdev);
 	if (err)
 		return ERR_PTR(err);
 	odp_mr = cxib_odp_alloc_mr(ib->device, address, length, access);
@@ -208,7 +209,7 @@ struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 addre
 	odp_mr->context = cxib_odp_get_context(ibdev, cxib_pd_context(ib));
 	if (!odp_mr->context)
 		goto free_mr;
-	err = register_in(odp_mr, ib, start, length);
+	err = odp_register_in(odp_mr, ib, start, length);
 	if (err)
 		goto put_context;
 	return &odp_mr->mr.ib;
@@ -243,14 +244,14 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	cxib_odp_erase_mkey(odp_mr, ib->lkey);
 	cxib_reference_end(&odp_mr->reference);
 	cxib_odp_destroy_children(odp_mr);
-	detach_memory(odp_mr);
+	odp_detach_memory(odp_mr);
 	cxib_odp_put_context(to_ibdev(ib->device), odp_mr->context);
 	kfree(odp_mr);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dereg_odp_mr);
 
-static u32 operations(const struct hw_odp_per_transport_service_cap *caps)
+static u32 odp_operations(const struct hw_odp_per_transport_service_cap *caps)
 {
 	u32 able = 0;
 
@@ -285,11 +286,11 @@ void cxib_odp_fill_attr(const struct cxib_ibdev *ibdev, struct ib_device_attr *a
 	if (cxib_odp_can_implicit(ibdev))
 		attr->odp_caps.general_caps |= IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
-		operations(hw_odp_scheme_cap_get_rc_odp_caps(&caps->odp));
+		odp_operations(hw_odp_scheme_cap_get_rc_odp_caps(&caps->odp));
 	attr->odp_caps.per_transport_caps.ud_odp_caps =
-		operations(hw_odp_scheme_cap_get_ud_odp_caps(&caps->odp));
+		odp_operations(hw_odp_scheme_cap_get_ud_odp_caps(&caps->odp));
 	attr->odp_caps.per_transport_caps.xrc_odp_caps =
-		operations(hw_odp_scheme_cap_get_xrc_odp_caps(&caps->odp));
+		odp_operations(hw_odp_scheme_cap_get_xrc_odp_caps(&caps->odp));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_fill_attr);
 

@@ -2,8 +2,8 @@
 /*
  * State that the ODP MRs of a user context share, and state that those of a user share. The RDMA
  * core and firmware allocate the lists of pages of MRs without charging them to the process, so the
- * driver limits their length. The limit is one of the user, because a process can open any number of
- * user contexts.
+ * driver limits their length. The limit is one of the user, because a process can open any number
+ * of user contexts.
  */
 #include <kunit/visibility.h>
 #include <linux/cred.h>

@@ -24,7 +24,8 @@ bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
 }
 
 /* The driver counts each page that it maps; ib_umem_odp_unmap_dma_pages() decrements the count. */
-static int map_page(struct ib_umem_odp *memory, u64 page, struct pci_p2pdma_map_state *p2pdma)
+static int odp_dma_map_page(struct ib_umem_odp *memory, u64 page,
+			    struct pci_p2pdma_map_state *p2pdma)
 {
 	struct device *dev = memory->umem.ibdev->dma_device;
 
@@ -58,7 +59,7 @@ int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned int count)
 
 	for (i = 0; i < count && !err; i++)
 		if (memory->map.pfn_list[first + i] & HMM_PFN_VALID)
-			err = map_page(memory, first + i, &p2pdma);
+			err = odp_dma_map_page(memory, first + i, &p2pdma);
 	return err;
 }
 

@@ -56,7 +56,7 @@
 #define KLMS_MAX	4096
 
 /**
- * struct fault - a page fault that the driver handles
+ * struct odp_fault - a page fault that the driver handles
  * @work: handles it
  * @ibdev: RDMA device
  * @context: user context of the memory, with a reference
@@ -64,7 +64,7 @@
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
  */
-struct fault {
+struct odp_fault {
 	struct work_struct work;
 	struct cxib_ibdev *ibdev;
 	struct cxib_odp_context *context;
@@ -74,7 +74,7 @@ struct fault {
 };
 
 /**
- * struct search - search for the ODP MRs of a fault
+ * struct fault_search - search for the ODP MRs of a fault
  * @ibdev: RDMA device
  * @level: number of indirect mkeys on the path
  * @queries: mkeys that may still be queried for this fault
@@ -84,7 +84,7 @@ struct fault {
  *	mkey.
  * @pages: pages that are present now
  */
-struct search {
+struct fault_search {
 	struct cxib_ibdev *ibdev;
 	unsigned int level;
 	unsigned int queries;
@@ -93,9 +93,9 @@ struct search {
 	u64 pages;
 };
 
-static struct search new_search(const struct fault *fault)
+static struct fault_search fault_new_search(const struct odp_fault *fault)
 {
-	return (struct search){
+	return (struct fault_search){
 		.ibdev = fault->ibdev, .queries = QUERIES_MAX, .klms = KLMS_MAX,
 		.pdn = CXIB_ANY_PD,
 	};
@@ -104,7 +104,7 @@ static struct search new_search(const struct fault *fault)
 static int fault_in_mkey(void *context, u32 key, u64 address, u64 length);
 
 /* MRs without ODP are skipped, because their pages are pinned. */
-static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length)
+static int fault_in_klms(struct fault_search *search, u32 key, u64 address, u64 length)
 {
 	int err;
 
@@ -120,7 +120,7 @@ static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length
 	return err;
 }
 
-static bool has_pd(const struct search *search, const struct cxib_odp_mr *odp_mr)
+static bool fault_has_pd(const struct fault_search *search, const struct cxib_odp_mr *odp_mr)
 {
 	return search->pdn == CXIB_ANY_PD || to_pd(odp_mr->mr.ib.pd)->pdn == search->pdn;
 }
@@ -130,13 +130,13 @@ static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 	const struct cxib_odp_range range = {
 		.address = address, .length = length, .for_writing = true,
 	};
-	struct search *search = context;
+	struct fault_search *search = context;
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->ibdev, key);
 	int pages = 0;
 
 	if (!odp_mr)
 		return fault_in_klms(search, key, address, length);
-	if (has_pd(search, odp_mr))
+	if (fault_has_pd(search, odp_mr))
 		pages = cxib_odp_fault_in(odp_mr, &range);
 	if (pages > 0) {
 		atomic64_add(pages, &odp_mr->faults);
@@ -147,12 +147,12 @@ static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 }
 
 /* The last byte that the remote peer requests may be beyond FAULT_BYTES_MAX. */
-static int resolve_rdma(struct fault *fault)
+static int fault_resolve_rdma(struct odp_fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	u64 left = event->length > event->bytes_committed ? event->length - event->bytes_committed :
 						      event->packet_size;
-	struct search search = new_search(fault);
+	struct fault_search search = fault_new_search(fault);
 	int err;
 
 	err = fault_in_mkey(&search, event->key, event->address + event->bytes_committed,
@@ -218,10 +218,10 @@ static int fault_in_mr(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault 
 }
 
 /* An mkey that is not an ODP MR may have KLMs that refer to ODP MRs. */
-static int resolve_memory(struct fault *fault)
+static int fault_resolve_memory(struct odp_fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	struct search search = new_search(fault);
+	struct fault_search search = fault_new_search(fault);
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_fault_mr(fault->ibdev, event->key);
 	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
 	int pages, err;
@@ -282,7 +282,7 @@ int cxib_pf_walk_sges(const struct cxib_pf_wqe *wqe, size_t first,
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_walk_sges);
 
 /* Length of the AV of a UD or DC WQE. */
-static size_t address_length(const struct cxib_pf_wqe *wqe)
+static size_t fault_address_length(const struct cxib_pf_wqe *wqe)
 {
 	const struct hw_wqe_datagram_seg *address =
 		(const void *)&wqe->bytes[sizeof(struct hw_wqe_ctrl_seg)];
@@ -291,14 +291,14 @@ static size_t address_length(const struct cxib_pf_wqe *wqe)
 									  CXIB_DS_SIZE;
 }
 
-static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *wqe)
+static size_t fault_transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *wqe)
 {
 	switch (type) {
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 	case IB_QPT_SMI:
 	case IB_QPT_DRIVER:
-		return address_length(wqe);
+		return fault_address_length(wqe);
 	case IB_QPT_XRC_INI:
 		return CXIB_DS_SIZE;
 	default:
@@ -311,7 +311,7 @@ static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *w
  *
  * Each step of opmod doubles the operand size. Operands fill whole DS.
  */
-static int masked_atomic_length(const struct hw_wqe_ctrl_seg *control, u32 count)
+static int fault_masked_atomic_length(const struct hw_wqe_ctrl_seg *control, u32 count)
 {
 	u32 opmod = hw_wqe_ctrl_seg_get_opmod(control);
 	u32 size;
@@ -322,7 +322,7 @@ static int masked_atomic_length(const struct hw_wqe_ctrl_seg *control, u32 count
 	return sizeof(struct hw_wqe_raddr_seg) + max_t(u32, count * size, CXIB_DS_SIZE);
 }
 
-static int operation_length(const struct hw_wqe_ctrl_seg *control)
+static int fault_operation_length(const struct hw_wqe_ctrl_seg *control)
 {
 	switch (hw_wqe_ctrl_seg_get_opcode(control)) {
 	case HW_WQE_OPCODE_SEND:
@@ -337,9 +337,9 @@ static int operation_length(const struct hw_wqe_ctrl_seg *control)
 	case HW_WQE_OPCODE_ATOMIC_FA:
 		return sizeof(struct hw_wqe_raddr_seg) + sizeof(struct hw_wqe_atomic_seg);
 	case HW_WQE_OPCODE_ATOMIC_MASKED_CS:
-		return masked_atomic_length(control, 4);
+		return fault_masked_atomic_length(control, 4);
 	case HW_WQE_OPCODE_ATOMIC_MASKED_FA:
-		return masked_atomic_length(control, 2);
+		return fault_masked_atomic_length(control, 2);
 	default:
 		return -EINVAL;
 	}
@@ -356,18 +356,18 @@ static int operation_length(const struct hw_wqe_ctrl_seg *control)
 int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *wqe)
 {
 	const struct hw_wqe_ctrl_seg *control = (const void *)wqe->bytes;
-	int operation = operation_length(control);
+	int operation = fault_operation_length(control);
 	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_DS_SIZE;
 
 	if (operation < 0 || length < sizeof(*control) || length > wqe->length)
 		return -EINVAL;
 	wqe->length = length;
-	return sizeof(*control) + transport_length(type, wqe) + operation;
+	return sizeof(*control) + fault_transport_length(type, wqe) + operation;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_data_offset);
 
-static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *umem, void *to,
-			   size_t offset, size_t length)
+static int fault_copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *umem, void *to,
+				 size_t offset, size_t length)
 {
 	size_t done, bytes;
 
@@ -384,7 +384,7 @@ static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *ume
  * A WQE may wrap around at the end of the ring. The copy has a fixed length, so it includes the
  * bytes that follow the WQE.
  */
-static int copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
+static int fault_copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t ring = BIT(qp->sq.log_size + CXIB_LOG_WQEBB_SIZE);
 	size_t at = (size_t)(index & (BIT(qp->sq.log_size) - 1)) << CXIB_LOG_WQEBB_SIZE;
@@ -393,25 +393,25 @@ static int copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe
 
 	wqe->length = min(sizeof(wqe->bytes), ring);
 	bytes = min(wqe->length, ring - at);
-	err = copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes, qp->sq.offset + at,
-			      bytes);
+	err = fault_copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes,
+				    qp->sq.offset + at, bytes);
 	if (err || bytes == wqe->length)
 		return err;
-	return copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes + bytes,
-			       qp->sq.offset, wqe->length - bytes);
+	return fault_copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes + bytes,
+				     qp->sq.offset, wqe->length - bytes);
 }
 
-static int read_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
+static int fault_read_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	int err;
 
 	if (!qp->has_sq)
 		return -EINVAL;
-	err = copy_send_wqe(qp, index, wqe);
+	err = fault_copy_send_wqe(qp, index, wqe);
 	return err ?: cxib_pf_data_offset(qp->ib.qp_type, wqe);
 }
 
-static int read_recv_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
+static int fault_read_recv_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t stride = BIT(qp->rq.log_stride);
 	size_t at = (size_t)(index & (BIT(qp->rq.log_size) - 1)) << qp->rq.log_stride;
@@ -419,10 +419,10 @@ static int read_recv_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe
 	if (!qp->has_rq || stride > sizeof(wqe->bytes))
 		return -EINVAL;
 	wqe->length = stride;
-	return copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes, at, stride);
+	return fault_copy_from_queue(&qp->buffer, qp->user.pinned.umem, wqe->bytes, at, stride);
 }
 
-static int read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wqe *wqe)
+static int fault_read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t stride = BIT(srq->log_stride);
 	size_t at = (size_t)(index & (BIT(srq->log_size) - 1)) << srq->log_stride;
@@ -431,11 +431,11 @@ static int read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wq
 	if (stride > sizeof(wqe->bytes))
 		return -EINVAL;
 	wqe->length = stride;
-	err = copy_from_queue(&srq->buffer, srq->user.pinned.umem, wqe->bytes, at, stride);
+	err = fault_copy_from_queue(&srq->buffer, srq->user.pinned.umem, wqe->bytes, at, stride);
 	return err ?: sizeof(struct hw_wqe_srq_next_seg);
 }
 
-static int read_wqe_of_srq(struct fault *fault)
+static int fault_read_wqe_of_srq(struct odp_fault *fault)
 {
 	struct cxib_srq *srq = cxib_get_srq(fault->ibdev, fault->fault.queue);
 	int first;
@@ -443,50 +443,50 @@ static int read_wqe_of_srq(struct fault *fault)
 	if (!srq)
 		return -ENOENT;
 	fault->pdn = to_pd(srq->ib.pd)->pdn;
-	first = read_srq_wqe(srq, fault->fault.wqe_index, fault->wqe);
+	first = fault_read_srq_wqe(srq, fault->fault.wqe_index, fault->wqe);
 	cxib_reference_put(&srq->reference);
 	return first;
 }
 
-static bool is_of_srq(const struct cxib_page_fault *event)
+static bool fault_is_of_srq(const struct cxib_page_fault *event)
 {
 	return !(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE));
 }
 
 /* Returns the offset of the data segments, or an error. */
-static int read_wqe(struct fault *fault)
+static int fault_read_wqe(struct odp_fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	struct cxib_qp *qp;
 	int first;
 
-	if (is_of_srq(event))
-		return read_wqe_of_srq(fault);
+	if (fault_is_of_srq(event))
+		return fault_read_wqe_of_srq(fault);
 	qp = cxib_get_qp(fault->ibdev, event->queue);
 	if (!qp)
 		return -ENOENT;
 	fault->pdn = cxib_qp_pdn(qp);
 	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
-		first = read_send_wqe(qp, event->wqe_index, fault->wqe);
+		first = fault_read_send_wqe(qp, event->wqe_index, fault->wqe);
 	else
-		first = read_recv_wqe(qp, event->wqe_index, fault->wqe);
+		first = fault_read_recv_wqe(qp, event->wqe_index, fault->wqe);
 	cxib_reference_put(&qp->reference);
 	return first;
 }
 
 /**
- * struct progress - progress of faulting in the memory of a WQE
+ * struct fault_progress - progress of faulting in the memory of a WQE
  * @search: search for its MRs
  * @left: bytes that may still be faulted in for this fault
  */
-struct progress {
-	struct search search;
+struct fault_progress {
+	struct fault_search search;
 	u64 left;
 };
 
-static int on_segment(void *context, u32 key, u64 address, u64 length)
+static int fault_on_segment(void *context, u32 key, u64 address, u64 length)
 {
-	struct progress *progress = context;
+	struct fault_progress *progress = context;
 	u64 before = progress->search.pages;
 	int err;
 
@@ -499,10 +499,10 @@ static int on_segment(void *context, u32 key, u64 address, u64 length)
 	return err;
 }
 
-static int resolve_wqe(struct fault *fault)
+static int fault_resolve_wqe(struct odp_fault *fault)
 {
-	struct progress progress = {
-		.search = new_search(fault),
+	struct fault_progress progress = {
+		.search = fault_new_search(fault),
 		.left = FAULT_BYTES_MAX,
 	};
 	int first, err;
@@ -510,28 +510,28 @@ static int resolve_wqe(struct fault *fault)
 	fault->wqe = kzalloc(sizeof(*fault->wqe), GFP_KERNEL);
 	if (!fault->wqe)
 		return -ENOMEM;
-	first = read_wqe(fault);
+	first = fault_read_wqe(fault);
 	if (first < 0)
 		return first;
 	progress.search.pdn = fault->pdn;
-	err = cxib_pf_walk_sges(fault->wqe, first, fault->fault.bytes_committed, on_segment,
+	err = cxib_pf_walk_sges(fault->wqe, first, fault->fault.bytes_committed, fault_on_segment,
 				&progress);
 	/* If no page was faulted in, the resumed transfer would fault again forever. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
 }
 
-static void handle(struct fault *fault)
+static void fault_handle(struct odp_fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	struct ib_device *ib = &fault->ibdev->ib;
 	int err;
 
 	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
-		err = resolve_memory(fault);
+		err = fault_resolve_memory(fault);
 	else if (event->subtype == HW_PAGE_FAULT_SUBTYPE_RDMA)
-		err = resolve_rdma(fault);
+		err = fault_resolve_rdma(fault);
 	else
-		err = resolve_wqe(fault);
+		err = fault_resolve_wqe(fault);
 	if (err)
 		ibdev_dbg(ib, "page fault 0x%llx: queue 0x%x, WQE 0x%x, mkey 0x%x: error %d\n",
 			  event->token, event->queue, event->wqe_index, event->key, err);
@@ -539,7 +539,7 @@ static void handle(struct fault *fault)
 		cxib_cmd_page_fault_resume(commands_of(fault->ibdev), event, err);
 }
 
-static void fault_free(struct fault *fault)
+static void fault_free(struct odp_fault *fault)
 {
 	cxib_odp_put_context(fault->ibdev, fault->context);
 	kfree(fault->wqe);
@@ -548,9 +548,9 @@ static void fault_free(struct fault *fault)
 
 static void fault_work_fn(struct work_struct *work)
 {
-	struct fault *fault = container_of(work, struct fault, work);
+	struct odp_fault *fault = container_of(work, struct odp_fault, work);
 
-	handle(fault);
+	fault_handle(fault);
 	atomic_dec(&fault->context->user->faults);
 	fault_free(fault);
 }
@@ -559,14 +559,14 @@ static void fault_work_fn(struct work_struct *work)
  * Returns the user context of the QP or SRQ, which the caller may only compare; NULL if there is
  * none.
  */
-static const struct ib_ucontext *queue_owner(struct cxib_ibdev *ibdev,
-					     const struct cxib_page_fault *event)
+static const struct ib_ucontext *fault_queue_owner(struct cxib_ibdev *ibdev,
+						   const struct cxib_page_fault *event)
 {
 	const struct ib_ucontext *owner = NULL;
 	struct cxib_srq *srq = NULL;
 	struct cxib_qp *qp = NULL;
 
-	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_WQE && is_of_srq(event))
+	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_WQE && fault_is_of_srq(event))
 		srq = cxib_get_srq(ibdev, event->queue);
 	else
 		qp = cxib_get_qp(ibdev, event->queue);
@@ -600,11 +600,11 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 	}
 	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
 		return cxib_odp_find_context(ibdev, NULL);
-	return cxib_odp_find_context(ibdev, queue_owner(ibdev, event));
+	return cxib_odp_find_context(ibdev, fault_queue_owner(ibdev, event));
 }
 
 /* Returns false if too many faults of the user are queued. */
-static bool fault_queue(struct fault *fault)
+static bool fault_queue(struct odp_fault *fault)
 {
 	struct cxib_odp_user *user = fault->context->user;
 
@@ -626,7 +626,7 @@ static bool fault_queue(struct fault *fault)
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 {
 	struct cxib_ibdev *ibdev = context;
-	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
+	struct odp_fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
 	if (!fault)
 		goto fail_transfer;

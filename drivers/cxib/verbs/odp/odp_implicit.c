@@ -67,7 +67,7 @@ bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
  * A memory page fault that names the null mkey of the device would not identify the MR. So the MR
  * has its own null mkey, which never gets a page.
  */
-static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
+static int implicit_create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
 	static const __be64 nothing[CXIB_UMR_MTT_ALIGN];
 	struct cxib_mkey_params params = {
@@ -88,7 +88,7 @@ static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	return cxib_odp_insert_mkey(parent, parent->null_mkey);
 }
 
-static void destroy_null_key(struct cxib_odp_mr *parent)
+static void implicit_destroy_null_key(struct cxib_odp_mr *parent)
 {
 	if (!parent->has_null_key)
 		return;
@@ -97,7 +97,7 @@ static void destroy_null_key(struct cxib_odp_mr *parent)
 	parent->has_null_key = false;
 }
 
-static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
+static int implicit_get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_special_keys keys;
@@ -109,19 +109,19 @@ static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 			parent->null_mkey = keys.null_mkey;
 		return err;
 	}
-	err = create_null_key(parent, pd);
+	err = implicit_create_null_key(parent, pd);
 	if (err)
-		destroy_null_key(parent);
+		implicit_destroy_null_key(parent);
 	return err;
 }
 
 /* Packs a KSM without a child MR. */
-static void pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *ksm, u64 number)
+static void implicit_pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *ksm, u64 number)
 {
 	hw_ksm_pack(ksm, parent->null_mkey, parent->has_null_key ? number << LOG_CHILD : 0);
 }
 
-static void fill_ksms(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void implicit_fill_ksms(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const u64 first = change->xlt_offset / KLM_WORDS;
 	struct hw_ksm *ksms = (void *)entries;
@@ -134,7 +134,7 @@ static void fill_ksms(void *context, __be64 *entries, const struct cxib_umr_chan
 		if (child)
 			hw_ksm_pack(&ksms[i], child->mr.ib.lkey, child->mr.ib.iova);
 		else
-			pack_absent(parent, &ksms[i], first + i);
+			implicit_pack_absent(parent, &ksms[i], first + i);
 	}
 }
 
@@ -154,18 +154,19 @@ int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	};
 	int err;
 
-	err = get_null_key(parent, pd);
+	err = implicit_get_null_key(parent, pd);
 	if (err)
 		return err;
-	err = cxib_odp_create_empty_mkey(parent, pd, &params, NUM_CHILDREN * KLM_WORDS, fill_ksms);
+	err = cxib_odp_create_empty_mkey(parent, pd, &params, NUM_CHILDREN * KLM_WORDS,
+					 implicit_fill_ksms);
 	if (err)
-		destroy_null_key(parent);
+		implicit_destroy_null_key(parent);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_create_implicit_mkey);
 
 /* Writes the KSM of a child MR that was inserted or erased, and of its neighbours. */
-static int write_ksm(struct cxib_odp_mr *parent, u64 number)
+static int implicit_write_ksm(struct cxib_odp_mr *parent, u64 number)
 {
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
@@ -185,12 +186,12 @@ static int write_ksm(struct cxib_odp_mr *parent, u64 number)
 	 */
 	mutex_lock(&memory->umem_mutex);
 	if (parent->live)
-		err = cxib_odp_umr(parent, &change, fill_ksms, parent);
+		err = cxib_odp_umr(parent, &change, implicit_fill_ksms, parent);
 	mutex_unlock(&memory->umem_mutex);
 	return err;
 }
 
-static bool child_has_pages(const struct cxib_odp_mr *child)
+static bool implicit_child_has_pages(const struct cxib_odp_mr *child)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(child->mr.umem);
 
@@ -201,28 +202,28 @@ static bool child_has_pages(const struct cxib_odp_mr *child)
 /*
  * If UMR cannot write the KSM of the child, the parent is unusable, so the stale KSM does no harm.
  */
-static void condemn_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
-			  unsigned long number)
+static void implicit_condemn_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
+				   unsigned long number)
 {
 	lockdep_assert_held(&parent->fault_mutex);
 
 	xa_erase(&parent->implicit_children, number);
-	write_ksm(parent, number);
+	implicit_write_ksm(parent, number);
 	child->condemned_at = jiffies;
 	list_add_tail(&child->condemned_node, &parent->condemned);
 }
 
-static void condemn_children(struct cxib_odp_mr *parent)
+static void implicit_condemn_children(struct cxib_odp_mr *parent)
 {
 	struct cxib_odp_mr *child;
 	unsigned long number;
 
 	xa_for_each(&parent->implicit_children, number, child)
-		if (!child->users && !child_has_pages(child))
-			condemn_child(parent, child, number);
+		if (!child->users && !implicit_child_has_pages(child))
+			implicit_condemn_child(parent, child, number);
 }
 
-static void destroy_condemned(struct list_head *condemned)
+static void implicit_destroy_condemned(struct list_head *condemned)
 {
 	struct cxib_odp_mr *child, *next;
 
@@ -231,7 +232,7 @@ static void destroy_condemned(struct list_head *condemned)
 }
 
 /* The list is in the order in which the children were condemned. */
-static void take_old_children(struct cxib_odp_mr *parent, struct list_head *old)
+static void implicit_take_old_children(struct cxib_odp_mr *parent, struct list_head *old)
 {
 	struct cxib_odp_mr *child, *next;
 
@@ -257,14 +258,14 @@ void cxib_odp_reap(struct cxib_odp_mr *parent)
 	LIST_HEAD(old);
 
 	mutex_lock(&parent->fault_mutex);
-	condemn_children(parent);
-	take_old_children(parent, &old);
+	implicit_condemn_children(parent);
+	implicit_take_old_children(parent, &old);
 	mutex_unlock(&parent->fault_mutex);
-	destroy_condemned(&old);
+	implicit_destroy_condemned(&old);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_reap);
 
-static void reap_work_fn(struct work_struct *work)
+static void implicit_reap_work_fn(struct work_struct *work)
 {
 	cxib_odp_reap(container_of(to_delayed_work(work), struct cxib_odp_mr, reap_work));
 }
@@ -275,12 +276,12 @@ static void reap_work_fn(struct work_struct *work)
  */
 void cxib_odp_init_reap(struct cxib_odp_mr *parent)
 {
-	INIT_DELAYED_WORK(&parent->reap_work, reap_work_fn);
+	INIT_DELAYED_WORK(&parent->reap_work, implicit_reap_work_fn);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_reap);
 
 /* If the context is at its limit, destroys children without pages at once, and tries again. */
-static struct cxib_odp_mr *create_charged_child(struct cxib_odp_mr *parent, u64 number)
+static struct cxib_odp_mr *implicit_create_charged_child(struct cxib_odp_mr *parent, u64 number)
 {
 	const u64 start = number << LOG_CHILD;
 	struct cxib_odp_mr *child = cxib_odp_create_child(parent, start, CHILD_SIZE);
@@ -289,17 +290,17 @@ static struct cxib_odp_mr *create_charged_child(struct cxib_odp_mr *parent, u64 
 
 	if (child != ERR_PTR(-ENOMEM))
 		return child;
-	condemn_children(parent);
+	implicit_condemn_children(parent);
 	if (list_empty(&parent->condemned))
 		return child;
-	destroy_condemned(&parent->condemned);
+	implicit_destroy_condemned(&parent->condemned);
 	INIT_LIST_HEAD(&parent->condemned);
 	return cxib_odp_create_child(parent, start, CHILD_SIZE);
 }
 
-static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
+static struct cxib_odp_mr *implicit_create_child(struct cxib_odp_mr *parent, u64 number)
 {
-	struct cxib_odp_mr *child = create_charged_child(parent, number);
+	struct cxib_odp_mr *child = implicit_create_charged_child(parent, number);
 	int err;
 
 	if (IS_ERR(child))
@@ -307,7 +308,7 @@ static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
 	err = xa_err(xa_store(&parent->implicit_children, number, child, GFP_KERNEL));
 	if (err)
 		goto destroy_child;
-	err = write_ksm(parent, number);
+	err = implicit_write_ksm(parent, number);
 	if (err)
 		goto erase;
 	return child;
@@ -325,7 +326,7 @@ destroy_child:
  * device may name any address, and a child MR takes megabytes, so no child is created for other
  * ranges.
  */
-static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
+static bool implicit_range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 {
 	struct mm_struct *mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm;
 	const u64 start = number << LOG_CHILD;
@@ -340,46 +341,48 @@ static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 	return found;
 }
 
-static struct cxib_odp_mr *find_or_create_child(struct cxib_odp_mr *parent, u64 number)
+static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *parent, u64 number)
 {
 	struct cxib_odp_mr *child = xa_load(&parent->implicit_children, number);
 
 	lockdep_assert_held(&parent->fault_mutex);
 
-	if (child || !range_is_mapped(parent, number))
+	if (child || !implicit_range_is_mapped(parent, number))
 		return child;
-	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) : create_child(parent, number);
+	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) :
+						implicit_create_child(parent, number);
 }
 
 /*
- * Returns the child MR, to be released by put_child(); NULL if user space has mapped nothing in its
- * range.
+ * Returns the child MR, to be released by implicit_put_child(); NULL if user space has mapped
+ * nothing in its range.
  */
-static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
+static struct cxib_odp_mr *implicit_get_child(struct cxib_odp_mr *parent, u64 number)
 {
 	struct cxib_odp_mr *child;
 
 	guard(mutex)(&parent->fault_mutex);
-	child = find_or_create_child(parent, number);
+	child = implicit_find_or_create_child(parent, number);
 	if (!IS_ERR_OR_NULL(child))
 		child->users++;
 	return child;
 }
 
 /* The child may have no pages, because they could not be faulted in or are invalid again. */
-static void put_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child)
+static void implicit_put_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child)
 {
 	guard(mutex)(&parent->fault_mutex);
-	if (!--child->users && !child_has_pages(child))
+	if (!--child->users && !implicit_child_has_pages(child))
 		cxib_odp_reap_later(parent);
 }
 
-static int fault_in_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
-			  const struct cxib_odp_range *range, cxib_odp_fault_in_fn fault_in)
+static int implicit_fault_in_child(struct cxib_odp_mr *parent, struct cxib_odp_mr *child,
+				   const struct cxib_odp_range *range,
+				   cxib_odp_fault_in_fn fault_in)
 {
 	int pages = fault_in(child, range);
 
-	put_child(parent, child);
+	implicit_put_child(parent, child);
 	return pages;
 }
 
@@ -399,14 +402,14 @@ void cxib_odp_destroy_children(struct cxib_odp_mr *parent)
 		list_add(&child->condemned_node, &all);
 	xa_destroy(&parent->implicit_children);
 	mutex_unlock(&parent->fault_mutex);
-	destroy_condemned(&all);
+	implicit_destroy_condemned(&all);
 	/*
 	 * No child is left that could queue the work again. But the work may still be destroying
 	 * children.
 	 */
 	if (cxib_odp_is_implicit(parent))
 		cancel_delayed_work_sync(&parent->reap_work);
-	destroy_null_key(parent);
+	implicit_destroy_null_key(parent);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_destroy_children);
 
@@ -433,14 +436,14 @@ int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp
 	    range->length > BIT_ULL(LOG_SPACE) - range->address)
 		return -EFAULT;
 	while (rest.length) {
-		struct cxib_odp_mr *child = get_child(parent, rest.address >> LOG_CHILD);
+		struct cxib_odp_mr *child = implicit_get_child(parent, rest.address >> LOG_CHILD);
 		struct cxib_odp_range part = rest;
 		int pages;
 
 		if (IS_ERR(child))
 			return PTR_ERR(child);
 		part.length = min(rest.length, CHILD_SIZE - (rest.address & (CHILD_SIZE - 1)));
-		pages = child ? fault_in_child(parent, child, &part, fault_in) : absent;
+		pages = child ? implicit_fault_in_child(parent, child, &part, fault_in) : absent;
 		if (pages < 0)
 			return pages;
 		total += pages;

@@ -26,23 +26,23 @@
 /* Length of a KLM whose byte count is 0. */
 #define KLM_MAX_BYTES	BIT(31)
 
-static u32 access_mode(const struct hw_mkc *context)
+static u32 odp_klm_access_mode(const struct hw_mkc *context)
 {
 	return hw_mkc_get_access_mode_1_0(context) | hw_mkc_get_access_mode_4_2(context) << 2;
 }
 
 /* If the mkey has a BSF, the list would begin with the BSF. */
-static bool has_klms(const struct hw_mkc *context)
+static bool odp_klm_has_klms(const struct hw_mkc *context)
 {
-	u32 mode = access_mode(context);
+	u32 mode = odp_klm_access_mode(context);
 
 	return !hw_mkc_get_free(context) && !hw_mkc_get_bsf_en(context) &&
 	       (mode == HW_MKEY_ACCESS_MODE_KLMS || mode == HW_MKEY_ACCESS_MODE_KSM);
 }
 
-static u64 klm_length(const struct hw_mkc *context, const struct hw_klm *klm)
+static u64 odp_klm_length(const struct hw_mkc *context, const struct hw_klm *klm)
 {
-	if (access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
+	if (odp_klm_access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
 		return BIT_ULL(hw_mkc_get_log_page_size(context));
 	return hw_klm_get_bcount(klm) ?: KLM_MAX_BYTES;
 }
@@ -67,7 +67,7 @@ int cxib_pf_walk_klms(const struct hw_mkc *context, const struct hw_klm *klms, s
 	size_t i;
 
 	for (i = 0; i < count && length && !err; i++) {
-		u64 bytes = klm_length(context, &klms[i]);
+		u64 bytes = odp_klm_length(context, &klms[i]);
 		u64 chunk;
 
 		if (offset >= bytes) {
@@ -85,8 +85,8 @@ int cxib_pf_walk_klms(const struct hw_mkc *context, const struct hw_klm *klms, s
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_walk_klms);
 
 /* Returns the output, which the caller frees, or an ERR_PTR(). */
-static struct hw_query_mkey_out *query_klms(struct cxib_command_queue *commands, u32 key,
-					    size_t count)
+static struct hw_query_mkey_out *odp_klm_query_klms(struct cxib_command_queue *commands, u32 key,
+						    size_t count)
 {
 	size_t length = sizeof(struct hw_query_mkey_out) +
 			(max_t(size_t, count, KLMS_INLINE) - KLMS_INLINE) *
@@ -103,14 +103,14 @@ static struct hw_query_mkey_out *query_klms(struct cxib_command_queue *commands,
 	return ERR_PTR(err);
 }
 
-static size_t count_klms(const struct hw_query_mkey_out *out)
+static size_t odp_klm_count_klms(const struct hw_query_mkey_out *out)
 {
 	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
 
-	return has_klms(context) ? hw_mkc_get_translations_octword_size(context) : 0;
+	return odp_klm_has_klms(context) ? hw_mkc_get_translations_octword_size(context) : 0;
 }
 
-static const struct hw_klm *klms_of(const struct hw_query_mkey_out *out)
+static const struct hw_klm *odp_klm_klms_of(const struct hw_query_mkey_out *out)
 {
 	return (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out);
 }
@@ -120,15 +120,15 @@ static const struct hw_klm *klms_of(const struct hw_query_mkey_out *out)
  * with the first KLM, so the KLMs before the range are read, too. All KSMs have the same length, so
  * their number is known before they are read.
  */
-static size_t count_needed(const struct hw_query_mkey_out *out, size_t count, u64 end)
+static size_t odp_klm_count_needed(const struct hw_query_mkey_out *out, size_t count, u64 end)
 {
 	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
 	size_t i;
 
-	if (access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
+	if (odp_klm_access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
 		return ((end - 1) >> hw_mkc_get_log_page_size(context)) + 1;
 	for (i = 0; i < count; i++) {
-		u64 bytes = klm_length(context, &klms_of(out)[i]);
+		u64 bytes = odp_klm_length(context, &odp_klm_klms_of(out)[i]);
 
 		if (end <= bytes)
 			return i + 1;
@@ -138,9 +138,9 @@ static size_t count_needed(const struct hw_query_mkey_out *out, size_t count, u6
 }
 
 /* Returns the context and the KLMs up to the end of the range, or an ERR_PTR(). */
-static struct hw_query_mkey_out *query_range(struct cxib_command_queue *commands, u32 key,
-					     u64 address, u64 length, size_t *count,
-					     size_t *budget)
+static struct hw_query_mkey_out *odp_klm_query_range(struct cxib_command_queue *commands, u32 key,
+						     u64 address, u64 length, size_t *count,
+						     size_t *budget)
 {
 	struct hw_query_mkey_out *out = NULL;
 	size_t needed = KLMS_INLINE;
@@ -149,17 +149,17 @@ static struct hw_query_mkey_out *query_range(struct cxib_command_queue *commands
 	for (*count = 0; *count < needed;) {
 		kvfree(out);
 		*count = needed;
-		out = query_klms(commands, key, *count);
+		out = odp_klm_query_klms(commands, key, *count);
 		if (IS_ERR(out))
 			return out;
 		*budget -= *count;
 		offset = address -
 			 hw_mkc_get_start_addr(hw_query_mkey_out_get_memory_key_mkey_entry(out));
-		needed = min3(count_klms(out), *budget,
-			      count_needed(out, *count, offset + length));
+		needed = min3(odp_klm_count_klms(out), *budget,
+			      odp_klm_count_needed(out, *count, offset + length));
 	}
 	/* The mkey may have changed since the first query. */
-	*count = min(*count, count_klms(out));
+	*count = min(*count, odp_klm_count_klms(out));
 	return out;
 }
 
@@ -189,14 +189,15 @@ int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address,
 
 	if (*budget < KLMS_INLINE)
 		return 0;
-	out = query_range(commands, key, address, length, &count, budget);
+	out = odp_klm_query_range(commands, key, address, length, &count, budget);
 	if (IS_ERR(out))
 		return cxib_command_optional(PTR_ERR(out));
 	context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
 	if (*pdn == CXIB_ANY_PD)
 		*pdn = hw_mkc_get_pd(context);
-	err = hw_mkc_get_pd(context) == *pdn ?
-	      cxib_pf_walk_klms(context, klms_of(out), count, address, length, fn, data) : 0;
+	err = hw_mkc_get_pd(context) == *pdn ? cxib_pf_walk_klms(context, odp_klm_klms_of(out),
+								 count, address, length, fn, data) :
+					       0;
 	kvfree(out);
 	return err;
 }

@@ -39,7 +39,7 @@ void cxib_odp_erase_mkey(struct cxib_odp_mr *odp_mr, u32 key)
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_erase_mkey);
 
 /* Returns the MR of an mkey, or the parent of the child MR; NULL if the MR is being destroyed. */
-static struct cxib_odp_mr *find_region(struct xarray *regions, u32 key)
+static struct cxib_odp_mr *odp_find_region(struct xarray *regions, u32 key)
 {
 	struct cxib_odp_mr *odp_mr = xa_load(regions, key >> KEY_SHIFT);
 
@@ -67,7 +67,7 @@ struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *ibdev, u32 key)
 	struct cxib_odp_mr *odp_mr;
 
 	xa_lock(regions);
-	odp_mr = find_region(regions, key);
+	odp_mr = odp_find_region(regions, key);
 	if (odp_mr)
 		refcount_inc(&odp_mr->reference.count);
 	xa_unlock(regions);

@@ -69,7 +69,7 @@ int cxib_odp_create_mkey(struct cxib_odp_mr *odp_mr, struct ib_pd *pd)
 	return cxib_odp_create_empty_mkey(odp_mr, pd, &params, entry_count, NULL);
 }
 
-static void set_has_key(struct cxib_odp_mr *odp_mr)
+static void odp_mr_set_has_key(struct cxib_odp_mr *odp_mr)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 
@@ -86,7 +86,7 @@ static void set_has_key(struct cxib_odp_mr *odp_mr)
  */
 int cxib_odp_publish(struct cxib_odp_mr *odp_mr)
 {
-	set_has_key(odp_mr);
+	odp_mr_set_has_key(odp_mr);
 	return cxib_odp_insert_mkey(odp_mr, odp_mr->mr.ib.lkey);
 }
 

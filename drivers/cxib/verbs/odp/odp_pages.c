@@ -14,20 +14,20 @@
 #ifdef CXIB_KERNEL_CAN_PAGE
 
 /**
- * struct update - change of the MTTs of an MR
+ * struct odp_update - change of the MTTs of an MR
  * @memory: memory of the MR
  * @gone_from: first page whose MTT is invalidated; the page may still be DMA-mapped
  * @gone_to: end of the invalidated pages
  */
-struct update {
+struct odp_update {
 	struct ib_umem_odp *memory;
 	u64 gone_from;
 	u64 gone_to;
 };
 
-static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void odp_fill_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
-	const struct update *update = context;
+	const struct odp_update *update = context;
 	const u64 first = change->xlt_offset;
 	unsigned int i;
 
@@ -67,7 +67,7 @@ int cxib_odp_umr(struct cxib_odp_mr *odp_mr, const struct cxib_umr_change *chang
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_umr);
 
 /* Writes the MTTs of pages @from to @to, and of the neighbours in their units. */
-static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 from, u64 to)
+static int odp_update_key(struct cxib_odp_mr *odp_mr, struct odp_update *update, u64 from, u64 to)
 {
 	const u64 max = ib_umem_odp_num_pages(update->memory);
 	const struct cxib_mkey_params params = {};
@@ -81,7 +81,7 @@ static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 fro
 		change.xlt_offset = from;
 		change.xlt_count = min_t(u64, CXIB_UMR_MTT_MAX,
 					 min(ALIGN(to, CXIB_UMR_MTT_ALIGN), max) - from);
-		err = cxib_odp_umr(odp_mr, &change, fill_entries, update);
+		err = cxib_odp_umr(odp_mr, &change, odp_fill_entries, update);
 	}
 	return err;
 }
@@ -122,10 +122,10 @@ static void odp_revoke(struct cxib_odp_mr *odp_mr)
  * A process may be able to make each WQE for its own mkey fail. Then it loses its MR, and other
  * processes are not affected.
  */
-static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start,
-			    u64 end)
+static void odp_invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start,
+				u64 end)
 {
-	struct update update = {
+	struct odp_update update = {
 		.memory = memory,
 		.gone_from = (start - ib_umem_start(memory)) >> memory->page_shift,
 		.gone_to = (end - ib_umem_start(memory)) >> memory->page_shift,
@@ -133,7 +133,7 @@ static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memo
 
 	lockdep_assert_held(&memory->umem_mutex);
 
-	if (update_key(odp_mr, &update, update.gone_from, update.gone_to)) {
+	if (odp_update_key(odp_mr, &update, update.gone_from, update.gone_to)) {
 		odp_mr->is_unusable = true;
 		odp_revoke(odp_mr);
 	}
@@ -141,7 +141,7 @@ static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memo
 		     odp_mr->parent ? &odp_mr->parent->invalidations : &odp_mr->invalidations);
 }
 
-static bool has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
+static bool odp_has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
 {
 	u64 i = (start - memory->notifier.interval_tree.start) >> memory->page_shift;
 
@@ -151,8 +151,8 @@ static bool has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
 	return false;
 }
 
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range, unsigned long sequence)
+static bool odp_invalidate(struct mmu_interval_notifier *notifier,
+			   const struct mmu_notifier_range *range, unsigned long sequence)
 {
 	struct ib_umem_odp *memory = container_of(notifier, struct ib_umem_odp, notifier);
 	struct cxib_odp_mr *odp_mr;
@@ -167,9 +167,9 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 			   BIT_ULL(memory->page_shift));
 	/* ib_umem_end() must not be aligned up for a region that ends at the last address. */
 	end = ALIGN(min_t(u64, ib_umem_end(memory), range->end), BIT_ULL(memory->page_shift));
-	if (memory->npages && has_pages(memory, start, end)) {
+	if (memory->npages && odp_has_pages(memory, start, end)) {
 		if (odp_mr->live)
-			invalidate_mtts(odp_mr, memory, start, end);
+			odp_invalidate_mtts(odp_mr, memory, start, end);
 		ib_umem_odp_unmap_dma_pages(memory, start, end);
 		if (odp_mr->parent && !memory->npages)
 			cxib_odp_reap_later(odp_mr->parent);
@@ -178,7 +178,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	return true;
 }
 
-const struct mmu_interval_notifier_ops cxib_odp_notifier_ops = { .invalidate = invalidate };
+const struct mmu_interval_notifier_ops cxib_odp_notifier_ops = { .invalidate = odp_invalidate };
 
 /**
  * cxib_odp_find_range() - convert addresses of an MR to user addresses
@@ -219,7 +219,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_odp_find_range);
 int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
-	struct update update = { .memory = memory };
+	struct odp_update update = { .memory = memory };
 	u64 access = CXIB_ODP_FAULT_READ;
 	u64 start, first;
 	int pages, err;
@@ -236,7 +236,7 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
 	first = (start - ib_umem_start(memory)) >> memory->page_shift;
 	err = odp_mr->is_unusable ? -EIO : cxib_odp_map(memory, first, pages);
 	if (!err && odp_mr->live)
-		err = update_key(odp_mr, &update, first, first + pages);
+		err = odp_update_key(odp_mr, &update, first, first + pages);
 	mutex_unlock(&memory->umem_mutex);
 	return err ?: pages;
 }

@@ -28,7 +28,7 @@
 /* Flags that are equal for all pages of a run. */
 #define RIGHTS		(HMM_PFN_VALID | HMM_PFN_WRITE)
 
-static int lookup_once(struct hmm_range *range)
+static int present_lookup_once(struct hmm_range *range)
 {
 	struct mm_struct *mm = range->notifier->mm;
 	int err;
@@ -41,7 +41,8 @@ static int lookup_once(struct hmm_range *range)
 }
 
 /* Looks up which of @count pages from @start on are present, and which are writable. */
-static int lookup(struct ib_umem_odp *memory, u64 start, unsigned int count, unsigned long *pages)
+static int present_lookup(struct ib_umem_odp *memory, u64 start, unsigned int count,
+			  unsigned long *pages)
 {
 	struct hmm_range range = {
 		.notifier = &memory->notifier,
@@ -56,13 +57,13 @@ static int lookup(struct ib_umem_odp *memory, u64 start, unsigned int count, uns
 	if (!mmget_not_zero(mm))
 		return -EFAULT;
 	do {
-		err = lookup_once(&range);
+		err = present_lookup_once(&range);
 	} while (err == -EBUSY && --attempts);
 	mmput(mm);
 	return err;
 }
 
-static unsigned int same_rights(const unsigned long *pages, unsigned int count)
+static unsigned int present_same_rights(const unsigned long *pages, unsigned int count)
 {
 	unsigned int i = 1;
 
@@ -72,8 +73,8 @@ static unsigned int same_rights(const unsigned long *pages, unsigned int count)
 }
 
 /* @address is the address of the first page in WQEs. */
-static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
-			 u64 address, const unsigned long *pages, unsigned int count)
+static int present_fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+				 u64 address, const unsigned long *pages, unsigned int count)
 {
 	int total = 0;
 	unsigned int i, run;
@@ -85,7 +86,7 @@ static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range
 		};
 		int faulted;
 
-		run = same_rights(&pages[i], count - i);
+		run = present_same_rights(&pages[i], count - i);
 		if (!(pages[i] & HMM_PFN_VALID))
 			continue;
 		run_range.length = min(address + (i + run) * PAGE_SIZE,
@@ -99,7 +100,7 @@ static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range
 }
 
 /* Faults in a range of an MR that is not an implicit ODP MR. */
-static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+static int present_fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	unsigned long pages[PAGES_BATCH] = {};
@@ -114,13 +115,13 @@ static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_rang
 	for (at = ALIGN_DOWN(start, PAGE_SIZE); at < end; at += PAGES_BATCH * PAGE_SIZE) {
 		unsigned int count = min_t(u64, PAGES_BATCH, (end - at) / PAGE_SIZE);
 
-		err = lookup(memory, at, count, pages);
+		err = present_lookup(memory, at, count, pages);
 		/* The page tables still change, so the prefetch skips these pages. */
 		if (err == -EBUSY)
 			continue;
 		if (!err)
-			err = fault_in_seen(odp_mr, range, range->address - (start - at), pages,
-					    count);
+			err = present_fault_in_seen(odp_mr, range, range->address - (start - at),
+						    pages, count);
 		if (err < 0)
 			return err;
 		total += err;
@@ -139,8 +140,8 @@ static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_rang
 int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	if (cxib_odp_is_implicit(odp_mr))
-		return cxib_odp_fault_in_implicit(odp_mr, range, fault_in_range, 0);
-	return fault_in_range(odp_mr, range);
+		return cxib_odp_fault_in_implicit(odp_mr, range, present_fault_in_range, 0);
+	return present_fault_in_range(odp_mr, range);
 }
 
 #endif

@@ -14,26 +14,27 @@
 
 #define PKEY_BASE_MASK	0x7fff
 
-static int modify_tx_qp(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
+static int gsi_modify_tx_qp(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
 {
 	return ib_modify_qp(&tx_qp->ib, &attr, mask);
 }
 
-static int bring_up_tx_qp(const struct cxib_gsi *gsi, struct cxib_qp *tx_qp, u16 index)
+static int gsi_bring_up_tx_qp(const struct cxib_gsi *gsi, struct cxib_qp *tx_qp, u16 index)
 {
 	const struct ib_qp_attr init = {
 		.qp_state = IB_QPS_INIT, .pkey_index = index,
 		.port_num = gsi->port->number, .qkey = IB_QP1_QKEY,
 	};
 
-	return modify_tx_qp(tx_qp, init,
-			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY) ?:
-	       modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR }, IB_QP_STATE) ?:
-	       modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
-			    IB_QP_STATE | IB_QP_SQ_PSN);
+	return gsi_modify_tx_qp(tx_qp, init, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+					     IB_QP_QKEY) ?:
+		       gsi_modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR },
+					IB_QP_STATE) ?:
+		       gsi_modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
+					IB_QP_STATE | IB_QP_SQ_PSN);
 }
 
-static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
+static struct cxib_qp *gsi_create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 {
 	struct ib_qp *service = &gsi->qp->ib;
 	struct ib_qp_init_attr init = {
@@ -52,14 +53,14 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
 	to_qp(ib)->wc_qp = service;
-	err = bring_up_tx_qp(gsi, to_qp(ib), index);
+	err = gsi_bring_up_tx_qp(gsi, to_qp(ib), index);
 	if (!err)
 		return to_qp(ib);
 	ib_destroy_qp(ib);
 	return ERR_PTR(err);
 }
 
-static void set_tx_qp(struct cxib_gsi *gsi, u16 index, struct cxib_qp *tx_qp)
+static void gsi_set_tx_qp(struct cxib_gsi *gsi, u16 index, struct cxib_qp *tx_qp)
 {
 	lockdep_assert_held(&gsi->mutex);
 
@@ -68,28 +69,28 @@ static void set_tx_qp(struct cxib_gsi *gsi, u16 index, struct cxib_qp *tx_qp)
 	spin_unlock_irq(&gsi->lock);
 }
 
-static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
+static void gsi_add_tx_qp(struct cxib_gsi *gsi, u16 index)
 {
-	struct cxib_qp *tx_qp = create_tx_qp(gsi, index);
+	struct cxib_qp *tx_qp = gsi_create_tx_qp(gsi, index);
 
 	if (IS_ERR(tx_qp))
 		ibdev_warn_ratelimited(gsi->qp->ib.device,
 				       "port %u: GSI send QP for P_Key index %u failed: error %ld\n",
 				       gsi->port->number, index, PTR_ERR(tx_qp));
 	else
-		set_tx_qp(gsi, index, tx_qp);
+		gsi_set_tx_qp(gsi, index, tx_qp);
 }
 
 /*
  * Tests the base, which is the P_Key without the membership bit: base 0 is invalid (IBA 10.9.1.2).
  */
-static bool is_valid_pkey(u16 pkey)
+static bool gsi_is_valid_pkey(u16 pkey)
 {
 	return pkey & PKEY_BASE_MASK;
 }
 
 /* A QP whose P_Key is no longer valid stays, because its index may get another P_Key. */
-static void update_tx_qps(struct cxib_gsi *gsi)
+static void gsi_update_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 pkey;
 	u16 i;
@@ -101,12 +102,12 @@ static void update_tx_qps(struct cxib_gsi *gsi)
 	for (i = 0; i < gsi->count; i++) {
 		if (ib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
 			return;
-		if (is_valid_pkey(pkey) && i != gsi->pkey_index && !gsi->tx_qps[i])
-			add_tx_qp(gsi, i);
+		if (gsi_is_valid_pkey(pkey) && i != gsi->pkey_index && !gsi->tx_qps[i])
+			gsi_add_tx_qp(gsi, i);
 	}
 }
 
-static void destroy_tx_qps(struct cxib_gsi *gsi)
+static void gsi_destroy_tx_qps(struct cxib_gsi *gsi)
 {
 	struct cxib_qp *tx_qp;
 	u16 i;
@@ -119,12 +120,12 @@ static void destroy_tx_qps(struct cxib_gsi *gsi)
 		if (!tx_qp)
 			continue;
 		/* After the pointer is cleared, no WR is posted to the QP. */
-		set_tx_qp(gsi, i, NULL);
+		gsi_set_tx_qp(gsi, i, NULL);
 		ib_destroy_qp(&tx_qp->ib);
 	}
 }
 
-static void flush_tx_qps(struct cxib_gsi *gsi)
+static void gsi_flush_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 i;
 
@@ -133,12 +134,13 @@ static void flush_tx_qps(struct cxib_gsi *gsi)
 	gsi->can_tx = false;
 	for (i = 0; i < gsi->count; i++)
 		if (gsi->tx_qps[i])
-			modify_tx_qp(gsi->tx_qps[i], (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
-				     IB_QP_STATE);
+			gsi_modify_tx_qp(gsi->tx_qps[i],
+					 (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
+					 IB_QP_STATE);
 }
 
 /* Creates the QPs before it raises the event, so that ULPs can then send with the new P_Keys. */
-static void pkey_work_fn(struct work_struct *work)
+static void gsi_pkey_work_fn(struct work_struct *work)
 {
 	struct cxib_gsi *gsi = container_of(work, struct cxib_gsi, pkey_work);
 	struct ib_event event = {
@@ -148,12 +150,12 @@ static void pkey_work_fn(struct work_struct *work)
 	};
 
 	mutex_lock(&gsi->mutex);
-	update_tx_qps(gsi);
+	gsi_update_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
 	ib_dispatch_event(&event);
 }
 
-static void set_port_gsi(struct cxib_port *port, struct cxib_gsi *gsi)
+static void gsi_set_port(struct cxib_port *port, struct cxib_gsi *gsi)
 {
 	mutex_lock(&port->lock);
 	port->gsi = gsi;
@@ -182,11 +184,11 @@ int cxib_gsi_create(struct cxib_qp *qp)
 	gsi->count = port->pkey_count;
 	gsi->qp = qp;
 	gsi->port = port;
-	INIT_WORK(&gsi->pkey_work, pkey_work_fn);
+	INIT_WORK(&gsi->pkey_work, gsi_pkey_work_fn);
 	mutex_init(&gsi->mutex);
 	spin_lock_init(&gsi->lock);
 	qp->gsi = gsi;
-	set_port_gsi(port, gsi);
+	gsi_set_port(port, gsi);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_create);
@@ -205,10 +207,10 @@ void cxib_gsi_stop(struct cxib_qp *qp)
 
 	if (!gsi)
 		return;
-	set_port_gsi(gsi->port, NULL);
+	gsi_set_port(gsi->port, NULL);
 	cancel_work_sync(&gsi->pkey_work);
 	mutex_lock(&gsi->mutex);
-	destroy_tx_qps(gsi);
+	gsi_destroy_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_stop);
@@ -246,13 +248,13 @@ void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	switch (attr->qp_state) {
 	case IB_QPS_RTS:
 		gsi->can_tx = true;
-		update_tx_qps(gsi);
+		gsi_update_tx_qps(gsi);
 		break;
 	case IB_QPS_ERR:
-		flush_tx_qps(gsi);
+		gsi_flush_tx_qps(gsi);
 		break;
 	case IB_QPS_RESET:
-		destroy_tx_qps(gsi);
+		gsi_destroy_tx_qps(gsi);
 		break;
 	default:
 		break;
@@ -260,7 +262,7 @@ void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_modify);
 
-static bool is_in_sqe(struct cxib_qp *qp)
+static bool gsi_is_in_sqe(struct cxib_qp *qp)
 {
 	struct hw_qpc context;
 
@@ -287,10 +289,10 @@ bool cxib_gsi_recover_sqe(struct cxib_qp *qp)
 
 	guard(mutex)(&gsi->mutex);
 	for (i = 0; i < gsi->count; i++)
-		if (gsi->tx_qps[i] && is_in_sqe(gsi->tx_qps[i]))
-			resumed |= !modify_tx_qp(gsi->tx_qps[i], attr,
-						 IB_QP_STATE | IB_QP_CUR_STATE);
-	return !resumed || is_in_sqe(qp);
+		if (gsi->tx_qps[i] && gsi_is_in_sqe(gsi->tx_qps[i]))
+			resumed |= !gsi_modify_tx_qp(gsi->tx_qps[i], attr,
+						     IB_QP_STATE | IB_QP_CUR_STATE);
+	return !resumed || gsi_is_in_sqe(qp);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_recover_sqe);
 

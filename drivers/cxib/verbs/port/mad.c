@@ -11,7 +11,7 @@
 /* D bit in the status of a directed-route SMP: the response. */
 #define DIRECTION	cpu_to_be16(BIT(15))
 
-static bool is_for_subnet_agent(const struct ib_mad_hdr *header)
+static bool mad_is_for_subnet_agent(const struct ib_mad_hdr *header)
 {
 	/* SMInfo is for a subnet manager on this node. */
 	if (header->attr_id == IB_SMP_ATTR_SM_INFO)
@@ -31,7 +31,7 @@ bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
 	switch (header->mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
-		return is_for_subnet_agent(header);
+		return mad_is_for_subnet_agent(header);
 	case IB_MGMT_CLASS_PERF_MGMT:
 	case IB_MGMT_CLASS_CONG_MGMT:
 	case CXIB_MGMT_CLASS_VENDOR_0:
@@ -45,12 +45,12 @@ bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
 EXPORT_SYMBOL_IF_KUNIT(cxib_mad_is_for_agent);
 
 /* A trap of the agents of this node has no source LID and is for the subnet manager. */
-static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_wc)
+static bool mad_is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_wc)
 {
 	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);
 }
 
-static bool is_pma_get(const struct ib_mad_hdr *header)
+static bool mad_is_pma_get(const struct ib_mad_hdr *header)
 {
 	return header->mgmt_class == IB_MGMT_CLASS_PERF_MGMT &&
 	       header->method == IB_MGMT_METHOD_GET;
@@ -69,11 +69,11 @@ int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct i
 	};
 	int err;
 
-	if (is_own_trap(&in->mad_hdr, in_wc))
+	if (mad_is_own_trap(&in->mad_hdr, in_wc))
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!cxib_mad_is_for_agent(&in->mad_hdr))
 		return IB_MAD_RESULT_SUCCESS;
-	if (is_pma_get(&in->mad_hdr)) {
+	if (mad_is_pma_get(&in->mad_hdr)) {
 		err = cxib_pma_get(to_ibdev(ib), in, out);
 		if (err != -EOPNOTSUPP)
 			return err ? IB_MAD_RESULT_FAILURE :

@@ -115,7 +115,7 @@ bool cxib_port_event(enum hw_port_change_subtype change, enum ib_event_type *eve
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_port_event);
 
-static void invalidate_tables(struct cxib_port *port)
+static void port_invalidate_tables(struct cxib_port *port)
 {
 	mutex_lock(&port->lock);
 	port->gids_valid = false;
@@ -139,7 +139,7 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 				       ibdev->ib.phys_port_cnt);
 		return;
 	}
-	invalidate_tables(port_of(ibdev, number));
+	port_invalidate_tables(port_of(ibdev, number));
 	if (change == HW_PORT_CHANGE_SUBTYPE_PKEY &&
 	    cxib_gsi_defers_pkey_event(port_of(ibdev, number)))
 		return;
@@ -150,7 +150,7 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 				       change, number);
 }
 
-static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport)
+static void port_fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport)
 {
 	attr->state = vport->state;
 	attr->phys_state = vport->physical_state;
@@ -170,7 +170,7 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
  * Port change events invalidate both caches. @again reads the GID table regardless: no event is
  * defined for each way in which the subnet prefix changes.
  */
-static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
+static int port_load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
 {
 	int err;
 
@@ -185,7 +185,7 @@ static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool agai
 }
 
 /* Each P_Key costs a command, so the table is read once for each event. */
-static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port)
+static int port_load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
 	int err;
 
@@ -200,13 +200,13 @@ static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port)
 }
 
 /* Without this, the RDMA core would take the prefix from the last GID, which need not exist. */
-static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port, u64 *prefix)
+static int port_query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port, u64 *prefix)
 {
 	union ib_gid gid;
 	int err;
 
 	mutex_lock(&port->lock);
-	err = load_gids(ibdev, port, false);
+	err = port_load_gids(ibdev, port, false);
 	memcpy(gid.raw, hw_gid_get_gid(&port->gids[0]), sizeof(gid.raw));
 	mutex_unlock(&port->lock);
 	*prefix = be64_to_cpu(gid.global.subnet_prefix);
@@ -218,7 +218,8 @@ static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port,
  * the driver reports the values of a link that is down. Monitoring tools query ports often, so the
  * driver logs only the first refusal.
  */
-static int query_link(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
+static int port_query_link(struct cxib_ibdev *ibdev, struct cxib_port *port,
+			   struct ib_port_attr *attr)
 {
 	struct cxib_link link;
 	int err;
@@ -239,7 +240,8 @@ static int query_link(struct cxib_ibdev *ibdev, struct cxib_port *port, struct i
  * If firmware refuses the command, the driver reports the smallest MTU, which each port supports
  * (IBA 14.2.5.6) and which is enough for MADs.
  */
-static int query_mtu(struct cxib_ibdev *ibdev, struct cxib_port *port, struct ib_port_attr *attr)
+static int port_query_mtu(struct cxib_ibdev *ibdev, struct cxib_port *port,
+			  struct ib_port_attr *attr)
 {
 	struct cxib_mtu mtu;
 	bool is_refused;
@@ -263,14 +265,14 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 
 	err = cxib_cmd_query_hca_vport(commands_of(ibdev), cxib_port_vport(ibdev, port), &vport);
 	if (!err)
-		err = query_link(ibdev, port, attr);
+		err = port_query_link(ibdev, port, attr);
 	if (!err)
-		err = query_mtu(ibdev, port, attr);
+		err = port_query_mtu(ibdev, port, attr);
 	if (!err)
-		err = query_subnet_prefix(ibdev, port, &attr->subnet_prefix);
+		err = port_query_subnet_prefix(ibdev, port, &attr->subnet_prefix);
 	if (err)
 		return err;
-	fill_vport(attr, &vport);
+	port_fill_vport(attr, &vport);
 	attr->max_vl_num = cxib_vl_code(port->vl_count);
 	attr->max_msg_sz = 1U << ibdev->hw->caps.log_max_msg;
 	attr->gid_tbl_len = port->gid_count;
@@ -322,7 +324,7 @@ int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gi
 	if (index < 0 || index >= port->gid_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	err = load_gids(ibdev, port, !index);
+	err = port_load_gids(ibdev, port, !index);
 	memcpy(gid->raw, hw_gid_get_gid(&port->gids[index]), sizeof(gid->raw));
 	mutex_unlock(&port->lock);
 	return err;
@@ -337,14 +339,14 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 	if (index >= port->pkey_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	err = load_pkeys(ibdev, port);
+	err = port_load_pkeys(ibdev, port);
 	*pkey = port->pkeys[index];
 	mutex_unlock(&port->lock);
 	return err;
 }
 
 /* Queries attributes that never change. */
-static int query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
+static int port_query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_vport vport;
@@ -365,7 +367,7 @@ static int query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
 	return 0;
 }
 
-static int create_port(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigned int number)
+static int port_create(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigned int number)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
@@ -377,7 +379,7 @@ static int create_port(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigne
 	port->pkeys = kcalloc(port->pkey_count, sizeof(*port->pkeys), GFP_KERNEL);
 	if (!port->gids || !port->pkeys)
 		return -ENOMEM;
-	return query_constants(ibdev, port);
+	return port_query_constants(ibdev, port);
 }
 
 /**
@@ -393,7 +395,7 @@ int cxib_ports_create(struct cxib_ibdev *ibdev)
 	int err = 0;
 
 	for (i = 0; i < ibdev->hw->caps.num_ports && !err; i++)
-		err = create_port(ibdev, &ibdev->ports[i], i + 1);
+		err = port_create(ibdev, &ibdev->ports[i], i + 1);
 	return err;
 }
 

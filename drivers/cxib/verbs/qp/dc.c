@@ -69,8 +69,8 @@ bool cxib_dc_modify_is_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum 
 EXPORT_SYMBOL_IF_KUNIT(cxib_dc_modify_is_ok);
 
 /* Fields that no transition modifies. */
-static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_index,
-			  struct hw_dctc *context)
+static void dct_fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_index,
+			      struct hw_dctc *context)
 {
 	*context = (struct hw_dctc){};
 	hw_dctc_set_user_index(context, user_index);
@@ -101,14 +101,14 @@ int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index)
 	if (!qp->dct)
 		return -ENOMEM;
 	init_completion(&qp->dct->drained);
-	fill_identity(qp, access_key, user_index, &qp->dct->context);
+	dct_fill_identity(qp, access_key, user_index, &qp->dct->context);
 	/* restrack identifies QPs by QPN, and a DCT has none before RTR. */
 	rdma_restrack_no_track(&qp->ib.res);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_create);
 
-static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *context)
+static void dct_fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *context)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	u32 mode = access & IB_ACCESS_REMOTE_ATOMIC ?
@@ -121,7 +121,7 @@ static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *co
 }
 
 /* Fills the GRH fields except the destination, which a DCT takes from the request. */
-static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
+static void dct_fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
 
@@ -133,8 +133,8 @@ static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 	hw_dctc_set_hop_limit(context, route->hop_limit);
 }
 
-static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-			 struct hw_dctc *context)
+static void dct_fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			     struct hw_dctc *context)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
@@ -145,16 +145,16 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_dctc_set_counter_set_id(context, cxib_port_q_counter(ibdev, attr->port_num));
 	}
 	if (mask & IB_QP_ACCESS_FLAGS)
-		fill_access(qp, attr->qp_access_flags, context);
+		dct_fill_access(qp, attr->qp_access_flags, context);
 	if (mask & IB_QP_AV)
-		fill_route(&attr->ah_attr, context);
+		dct_fill_route(&attr->ah_attr, context);
 	if (mask & IB_QP_PATH_MTU)
 		hw_dctc_set_mtu(context, attr->path_mtu);
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		hw_dctc_set_min_rnr_nak(context, attr->min_rnr_timer);
 }
 
-static void set_dctn(struct cxib_qp *qp, u32 dctn)
+static void dct_set_dctn(struct cxib_qp *qp, u32 dctn)
 {
 	qp->qpn = dctn;
 	qp->ib.qp_num = dctn;
@@ -163,14 +163,14 @@ static void set_dctn(struct cxib_qp *qp, u32 dctn)
 	reinit_completion(&qp->dct->drained);
 }
 
-static void clear_dctn(struct cxib_qp *qp)
+static void dct_clear_dctn(struct cxib_qp *qp)
 {
 	qp->qpn = 0;
 	qp->ib.qp_num = 0;
 	qp->dct->exists = false;
 }
 
-static int await_drained(struct cxib_qp *qp)
+static int dct_await_drained(struct cxib_qp *qp)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	const unsigned long end = jiffies + DRAIN_LIMIT;
@@ -186,7 +186,7 @@ static int await_drained(struct cxib_qp *qp)
 	return 0;
 }
 
-static int drain(struct cxib_qp *qp)
+static int dct_drain(struct cxib_qp *qp)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err = 0;
@@ -196,16 +196,16 @@ static int drain(struct cxib_qp *qp)
 	if (err)
 		return err;
 	qp->dct->draining = true;
-	return await_drained(qp);
+	return dct_await_drained(qp);
 }
 
-static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
+static struct cxib_destroy dct_destroy_of(const struct cxib_qp *qp)
 {
 	return cxib_destroy_object(HW_CMD_DESTROY_DCT, cxib_qp_uid(qp), qp->qpn);
 }
 
 /* A DCT whose destruction fails becomes an orphan. A DCT has no memory to keep. */
-static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
+static void dct_leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int err)
 {
 	if (err)
 		cxib_orphans_keep(to_ibdev(qp->ib.device), cxib_pd_context(qp->ib.pd), destroy,
@@ -215,41 +215,41 @@ static void leave(struct cxib_qp *qp, const struct cxib_destroy *destroy, int er
 /*
  * Destroys a drained DCT, after erasing it from the table: the device may reuse its number at once.
  */
-static void release(struct cxib_qp *qp)
+static void dct_release(struct cxib_qp *qp)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	const struct cxib_destroy destroy = destroy_of(qp);
+	const struct cxib_destroy destroy = dct_destroy_of(qp);
 
 	xa_erase_irq(&ibdev->qps, qp->qpn);
-	leave(qp, &destroy,
-	      cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
-	clear_dctn(qp);
+	dct_leave(qp, &destroy,
+		  cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
+	dct_clear_dctn(qp);
 }
 
 /*
  * Erases a DCT that is an orphan. The orphan is drained again later, and the event that reports
  * the end of the drain must find no DCT.
  */
-static void erase(struct cxib_qp *qp)
+static void dct_erase(struct cxib_qp *qp)
 {
 	xa_erase_irq(&to_ibdev(qp->ib.device)->qps, qp->qpn);
-	clear_dctn(qp);
+	dct_clear_dctn(qp);
 }
 
 /* Destroys a DCT whose number was not returned to user space. */
-static void discard(struct cxib_qp *qp)
+static void dct_discard(struct cxib_qp *qp)
 {
-	struct cxib_destroy destroy = destroy_of(qp);
-	int err = drain(qp);
+	struct cxib_destroy destroy = dct_destroy_of(qp);
+	int err = dct_drain(qp);
 
 	if (!err)
-		return release(qp);
+		return dct_release(qp);
 	destroy.before = HW_CMD_DRAIN_DCT;
-	leave(qp, &destroy, err);
-	erase(qp);
+	dct_leave(qp, &destroy, err);
+	dct_erase(qp);
 }
 
-static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
+static int dct_create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct cxib_destroy destroy;
@@ -259,14 +259,14 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 	err = cxib_cmd_create_dct(commands_of(ibdev), cxib_qp_uid(qp), context, &dctn);
 	if (err)
 		return err;
-	set_dctn(qp, dctn);
+	dct_set_dctn(qp, dctn);
 	err = xa_insert_irq(&ibdev->qps, dctn, qp, GFP_KERNEL);
 	if (err) {
 		/* User space does not know the number yet, so there is nothing to drain. */
-		destroy = destroy_of(qp);
-		leave(qp, &destroy,
-		      cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
-		clear_dctn(qp);
+		destroy = dct_destroy_of(qp);
+		dct_leave(qp, &destroy,
+			  cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
+		dct_clear_dctn(qp);
 		return err;
 	}
 	/*
@@ -275,20 +275,20 @@ static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 	 */
 	err = cxib_command_optional(cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn));
 	if (err)
-		discard(qp);
+		dct_discard(qp);
 	return err;
 }
 
-static int reset(struct cxib_qp *qp, struct hw_dctc *context)
+static int dct_reset(struct cxib_qp *qp, struct hw_dctc *context)
 {
-	int err = qp->dct->exists ? drain(qp) : 0;
+	int err = qp->dct->exists ? dct_drain(qp) : 0;
 
 	if (err)
 		return err;
 	if (qp->dct->exists)
-		release(qp);
-	fill_identity(qp, hw_dctc_get_dc_access_key(context), hw_dctc_get_user_index(context),
-		      context);
+		dct_release(qp);
+	dct_fill_identity(qp, hw_dctc_get_dc_access_key(context), hw_dctc_get_user_index(context),
+			  context);
 	return 0;
 }
 
@@ -308,13 +308,13 @@ int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 	lockdep_assert_held(&qp->mutex);
 
-	fill_context(qp, attr, mask, &context);
+	dct_fill_context(qp, attr, mask, &context);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR)
-		err = create_in_device(qp, &context);
+		err = dct_create_in_device(qp, &context);
 	else if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
-		err = drain(qp);
+		err = dct_drain(qp);
 	else if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
-		err = reset(qp, &context);
+		err = dct_reset(qp, &context);
 	if (!err)
 		qp->dct->context = context;
 	return err;
@@ -331,13 +331,13 @@ void cxib_dct_take_back(struct cxib_qp *qp)
 	guard(mutex)(&qp->mutex);
 	if (!qp->dct->exists)
 		return;
-	discard(qp);
+	dct_discard(qp);
 	cxib_qp_set_state(qp, IB_QPS_INIT);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_take_back);
 
-static void describe(const struct cxib_qp *qp, const struct hw_dctc *context,
-		     struct ib_qp_attr *attr)
+static void dct_describe(const struct cxib_qp *qp, const struct hw_dctc *context,
+			 struct ib_qp_attr *attr)
 {
 	*attr = (struct ib_qp_attr){
 		.qp_state = qp->state,
@@ -378,15 +378,15 @@ int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 		return err;
 	if (qp->dct->exists && hw_dctc_get_state(&context) != HW_DCT_STATE_ACTIVE)
 		cxib_qp_set_state(qp, IB_QPS_ERR);
-	describe(qp, &context, attr);
+	dct_describe(qp, &context, attr);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
 
-static int destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
+static int dct_destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
 {
-	struct cxib_destroy destroy = destroy_of(qp);
-	int drain_error = drain(qp);
+	struct cxib_destroy destroy = dct_destroy_of(qp);
+	int drain_error = dct_drain(qp);
 	int err;
 
 	destroy.before = HW_CMD_DRAIN_DCT;
@@ -395,9 +395,9 @@ static int destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
 	if (err)
 		return err;
 	if (drain_error)
-		erase(qp);
+		dct_erase(qp);
 	else
-		release(qp);
+		dct_release(qp);
 	return 0;
 }
 
@@ -411,7 +411,7 @@ static int destroy_in_device(struct cxib_qp *qp, struct ib_udata *udata)
  */
 int cxib_dct_destroy(struct cxib_qp *qp, struct ib_udata *udata)
 {
-	int err = qp->dct->exists ? destroy_in_device(qp, udata) : 0;
+	int err = qp->dct->exists ? dct_destroy_in_device(qp, udata) : 0;
 
 	if (err)
 		return err;

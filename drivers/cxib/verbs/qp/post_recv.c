@@ -6,7 +6,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-static struct hw_wqe_data_seg *wqe_at(const struct cxib_qp *qp, u32 index)
+static struct hw_wqe_data_seg *rq_wqe_at(const struct cxib_qp *qp, u32 index)
 {
 	const struct cxib_rq *rq = &qp->rq;
 	size_t slot = index & (BIT(rq->log_size) - 1);
@@ -38,7 +38,7 @@ int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 		return -ENOMEM;
 	rq->entries[index & (BIT(rq->log_size) - 1)] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.length = cxib_write_scatter_list(wqe_at(qp, index), rq->max_sge, wr),
+		.length = cxib_write_scatter_list(rq_wqe_at(qp, index), rq->max_sge, wr),
 	};
 	/* Pairs with cxib_retire_recv_wqe(). */
 	smp_store_release(&rq->prod_index, index + 1);

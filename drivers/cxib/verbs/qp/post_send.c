@@ -21,7 +21,7 @@
  * What a WQE contains between its control or datagram segment and its data segments, in order of
  * frequency.
  */
-enum body {
+enum send_body {
 	BODY_DATA,
 	BODY_REMOTE,
 	BODY_ATOMIC,
@@ -30,7 +30,7 @@ enum body {
 };
 
 /* Content of the last word of the control segment. */
-enum extra {
+enum send_extra {
 	EXTRA_NONE,
 	EXTRA_IMMEDIATE,
 	EXTRA_RKEY,
@@ -79,14 +79,14 @@ static const struct operation {
 			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
 };
 
-static void *ds_at(const struct cxib_qp *qp, u32 ds)
+static void *send_ds_at(const struct cxib_qp *qp, u32 ds)
 {
 	return cxib_sq_wqebb(qp, ds / CXIB_DS_PER_WQEBB) +
 	       ds % CXIB_DS_PER_WQEBB * CXIB_DS_SIZE;
 }
 
-static __always_inline __be32 extra_word(const struct operation *operation,
-					 const struct ib_send_wr *wr)
+static __always_inline __be32 send_extra_word(const struct operation *operation,
+					      const struct ib_send_wr *wr)
 {
 	if (likely(operation->extra == EXTRA_NONE))
 		return 0;
@@ -101,17 +101,17 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 }
 
 /* @fence: fence mode that the WQE would have without IB_SEND_FENCE */
-static noinline enum hw_fence_mode fence_for_reads(const struct cxib_sq *sq,
-						   enum hw_fence_mode fence)
+static noinline enum hw_fence_mode send_fence_for_reads(const struct cxib_sq *sq,
+							enum hw_fence_mode fence)
 {
 	return fence == HW_FENCE_MODE_NONE && !sq->is_pipelined ? HW_FENCE_MODE_FENCE :
 								  HW_FENCE_MODE_SMALL_AND_FENCE;
 }
 
 /* A WQE may use the mkey of a UMR WQE before it, so it waits until the mkey is updated. */
-static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
-						       const struct operation *operation,
-						       const struct ib_send_wr *wr)
+static __always_inline enum hw_fence_mode send_choose_fence(struct cxib_sq *sq,
+							    const struct operation *operation,
+							    const struct ib_send_wr *wr)
 {
 	enum hw_fence_mode fence = sq->next_fence;
 
@@ -122,17 +122,17 @@ static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 	sq->next_fence = HW_FENCE_MODE_NONE;
 	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
 		return fence;
-	return fence_for_reads(sq, fence);
+	return send_fence_for_reads(sq, fence);
 }
 
-static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
-					  const struct operation *operation,
-					  const struct ib_send_wr *wr, u32 block, u32 ds)
+static __always_inline void send_write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
+					       const struct operation *operation,
+					       const struct ib_send_wr *wr, u32 block, u32 ds)
 {
 	const u32 flags = wr->send_flags | qp->sq.flags;
 	const bool signalled = flags & IB_SEND_SIGNALED;
 	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED; /* 0 or 1 */
-	enum hw_fence_mode fence = choose_fence(&qp->sq, operation, wr);
+	enum hw_fence_mode fence = send_choose_fence(&qp->sq, operation, wr);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(operation->opmod, block & U16_MAX,
 						 operation->opcode);
@@ -141,7 +141,7 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 						 signalled ? HW_COMPLETION_MODE_CQ_UPDATE :
 							     HW_COMPLETION_MODE_ONLY_ERROR,
 						 solicited);
-	control->dw[3] = extra_word(operation, wr);
+	control->dw[3] = send_extra_word(operation, wr);
 }
 
 /*
@@ -149,8 +149,8 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
  * The pages of the ring need not be contiguous, so the function computes the address at each WQEBB.
  * It skips empty SGEs, because a byte count of 0 means 2 GiB. Returns the DS of the WQE.
  */
-static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struct ib_send_wr *wr,
-					   void *at, u32 ds)
+static __always_inline u32 send_write_data_segs(const struct cxib_qp *qp,
+						const struct ib_send_wr *wr, void *at, u32 ds)
 {
 	const struct ib_sge *sge = wr->sg_list;
 	int left = wr->num_sge;
@@ -169,8 +169,8 @@ static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struc
 }
 
 /* Copies an SGE DS by DS into the SQ, beginning @offset bytes after the DS @first. */
-static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
-			  const struct ib_sge *sge)
+static size_t send_copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
+			       const struct ib_sge *sge)
 {
 	const void *from = (const void *)(uintptr_t)sge->addr;
 	size_t left = sge->length;
@@ -179,7 +179,7 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 		size_t within = offset & (CXIB_DS_SIZE - 1);
 		size_t count = min(left, CXIB_DS_SIZE - within);
 
-		memcpy(ds_at(qp, first + (offset >> CXIB_LOG_DS_SIZE)) + within, from,
+		memcpy(send_ds_at(qp, first + (offset >> CXIB_LOG_DS_SIZE)) + within, from,
 		       count);
 		from += count;
 		offset += count;
@@ -188,30 +188,30 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 	return offset;
 }
 
-static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 ds)
+static u32 send_write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 ds)
 {
 	u32 first = qp->sq.prod_index * CXIB_DS_PER_WQEBB + ds;
-	struct hw_wqe_inline_seg *header = ds_at(qp, first);
+	struct hw_wqe_inline_seg *header = send_ds_at(qp, first);
 	size_t offset = INLINE_HEADER;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++)
-		offset = copy_inline(qp, first, offset, &wr->sg_list[i]);
+		offset = send_copy_inline(qp, first, offset, &wr->sg_list[i]);
 	if (offset == INLINE_HEADER)
 		return ds;
 	header->dw[0] = hw_wqe_inline_seg_pack_00(1, offset - INLINE_HEADER);
 	return ds + DIV_ROUND_UP(offset, CXIB_DS_SIZE);
 }
 
-static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
-				      void *at, u32 ds)
+static __always_inline u32 send_write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+					   void *at, u32 ds)
 {
 	if (unlikely(wr->send_flags & IB_SEND_INLINE))
-		return write_inline(qp, wr, ds);
-	return write_data_segs(qp, wr, at, ds);
+		return send_write_inline(qp, wr, ds);
+	return send_write_data_segs(qp, wr, at, ds);
 }
 
-static u32 inline_length(const struct ib_send_wr *wr)
+static u32 send_inline_length(const struct ib_send_wr *wr)
 {
 	size_t length = 0;
 	int i;
@@ -225,9 +225,9 @@ static u32 inline_length(const struct ib_send_wr *wr)
  * Returns the DS of the inline data of a WR; 0 if the data exceeds max_inline or the opcode takes
  * no inline data.
  */
-static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+static noinline u32 send_inline_ds(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	u32 length = inline_length(wr);
+	u32 length = send_inline_length(wr);
 
 	if (length > qp->sq.max_inline || !operations[wr->opcode].has_data)
 		return 0;
@@ -235,8 +235,8 @@ static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr 
 }
 
 /* Writes the AV of the AH with the Q_Key and the QPN of the WR. */
-static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				   struct hw_wqe_ctrl_seg *control)
+static noinline u32 send_write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
+					struct hw_wqe_ctrl_seg *control)
 {
 	struct hw_wqe_datagram_seg *segment = (struct hw_wqe_datagram_seg *)(control + 1);
 	struct hw_av *vector = hw_wqe_datagram_seg_av(segment);
@@ -245,11 +245,11 @@ static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *
 	*vector = to_ah(ud->ah)->vector;
 	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
 	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
-	return write_data(qp, wr, control, CXIB_DS_PER_WQEBB);
+	return send_write_data(qp, wr, control, CXIB_DS_PER_WQEBB);
 }
 
-static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				 struct hw_wqe_ctrl_seg *control)
+static noinline u32 send_write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				      struct hw_wqe_ctrl_seg *control)
 {
 	const struct ib_atomic_wr *atomic = atomic_wr(wr);
 	struct hw_wqe_raddr_seg *remote = (struct hw_wqe_raddr_seg *)(control + 1);
@@ -259,27 +259,28 @@ static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr
 	switch (wr->opcode) {
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 		hw_wqe_atomic_seg_pack(operands, atomic->swap, atomic->compare_add);
-		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
+		return send_write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		hw_wqe_atomic_seg_pack(operands, atomic->compare_add, 0);
-		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
+		return send_write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->swap, atomic->compare_add,
 					      atomic->swap_mask, atomic->compare_add_mask);
-		return write_data_segs(qp, wr, NULL, 4);
+		return send_write_data_segs(qp, wr, NULL, 4);
 	default:
 		hw_wqe_masked_fetch_add_seg_pack(operands, atomic->compare_add,
 						 atomic->compare_add_mask);
-		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
+		return send_write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	}
 }
 
 /*
  * Control segment, remote address and operands are in the first WQEBB, so they do not wrap around.
  */
-static __always_inline u32 write_connected(struct cxib_qp *qp, const struct operation *operation,
-					   const struct ib_send_wr *wr,
-					   struct hw_wqe_ctrl_seg *control)
+static __always_inline u32 send_write_connected(struct cxib_qp *qp,
+						const struct operation *operation,
+						const struct ib_send_wr *wr,
+						struct hw_wqe_ctrl_seg *control)
 {
 	void *at = control + 1;
 	u32 ds = 1;
@@ -290,7 +291,7 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 			at += CXIB_DS_SIZE;
 			ds++;
 		}
-		return write_data(qp, wr, at, ds);
+		return send_write_data(qp, wr, at, ds);
 	}
 	switch (operation->body) {
 	case BODY_REGISTRATION:
@@ -298,7 +299,7 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 	case BODY_INVALIDATION:
 		return cxib_write_local_inv(qp, control);
 	default:
-		return write_atomic(qp, wr, control);
+		return send_write_atomic(qp, wr, control);
 	}
 }
 
@@ -306,8 +307,8 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
  * The SQ entries must be written before prod_index covers them. Only the entry of the
  * first WQEBB of a WQE has a block count.
  */
-static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
-				     const struct ib_send_wr *wr, u32 first, u32 blocks)
+static __always_inline void send_remember(struct cxib_qp *qp, const struct operation *operation,
+					  const struct ib_send_wr *wr, u32 first, u32 blocks)
 {
 	struct cxib_sq *sq = &qp->sq;
 	u32 i;
@@ -319,24 +320,24 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 		.blocks = blocks,
 		.opcode = operation->completion,
 	};
-	/* Pairs with retire_send(). */
+	/* Pairs with cqe_retire_send(). */
 	smp_store_release(&sq->prod_index, first + blocks);
 }
 
 /*
  * Reads cons_index again after prod_index has reached prod_limit. Returns false if the SQ is full.
  */
-static noinline bool make_room(struct cxib_qp *qp, u32 end)
+static noinline bool send_make_room(struct cxib_qp *qp, u32 end)
 {
 	struct cxib_sq *sq = &qp->sq;
 
-	/* Pairs with retire_send(): poll_cq has read the entries before cons_index moved. */
+	/* Pairs with cqe_retire_send(): poll_cq has read the entries before cons_index moved. */
 	sq->prod_limit = smp_load_acquire(&sq->cons_index) + sq->mask + 1;
 	return (s32)(end - sq->prod_limit) <= 0;
 }
 
 /* Builds WQEs of opcodes that are not in opcode_mask. */
-static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
+static noinline int send_build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	if (!qp->has_sq)
 		return -EINVAL;
@@ -345,7 +346,7 @@ static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 	return -EOPNOTSUPP;
 }
 
-static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr)
+static __always_inline int send_build(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	struct cxib_sq *sq = &qp->sq;
 	const u32 first = sq->prod_index;
@@ -355,30 +356,30 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 
 	/* With a single condition, gcc would not emit a bit test, but three more instructions. */
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
-		return build_other(qp, wr);
+		return send_build_other(qp, wr);
 	if (unlikely(!(sq->opcode_mask & BIT_ULL(wr->opcode))))
-		return build_other(qp, wr);
+		return send_build_other(qp, wr);
 	operation = &operations[wr->opcode];
 	ds = wr->num_sge;
 	if (unlikely(ds > sq->max_sge))
 		return -EINVAL;
 	if (unlikely(wr->send_flags & IB_SEND_INLINE)) {
-		ds = inline_ds(qp, wr);
+		ds = send_inline_ds(qp, wr);
 		if (!ds)
 			return -EINVAL;
 	}
 	ds += sq->av_ds + operation->ds;
 	end = first + DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB);
-	if (unlikely((s32)(end - sq->prod_limit) > 0) && !make_room(qp, end))
+	if (unlikely((s32)(end - sq->prod_limit) > 0) && !send_make_room(qp, end))
 		return -ENOMEM;
 
 	control = cxib_sq_wqebb(qp, first);
 	if (unlikely(sq->av_ds))
-		ds = write_datagram(qp, wr, control);
+		ds = send_write_datagram(qp, wr, control);
 	else
-		ds = write_connected(qp, operation, wr, control);
-	write_control(qp, control, operation, wr, first, ds);
-	remember(qp, operation, wr, first, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
+		ds = send_write_connected(qp, operation, wr, control);
+	send_write_control(qp, control, operation, wr, first, ds);
+	send_remember(qp, operation, wr, first, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
 	sq->last = control;
 	return 0;
 }
@@ -396,7 +397,7 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  */
 int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	return build(qp, wr);
+	return send_build(qp, wr);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send_wqe);
 
@@ -437,7 +438,7 @@ bool cxib_post_nop(struct cxib_qp *qp)
 
 	lockdep_assert_held(&sq->lock);
 
-	/* Pairs with retire_send(): poll_cq has read the entry before cons_index moved. */
+	/* Pairs with cqe_retire_send(): poll_cq has read the entry before cons_index moved. */
 	if (sq->prod_index - smp_load_acquire(&sq->cons_index) > sq->mask)
 		return false;
 	control = cxib_sq_wqebb(qp, sq->prod_index);
@@ -450,7 +451,7 @@ bool cxib_post_nop(struct cxib_qp *qp)
 		.blocks = 1,
 		.opcode = CXIB_WC_NOP,
 	};
-	/* Pairs with retire_send(). */
+	/* Pairs with cqe_retire_send(). */
 	smp_store_release(&sq->prod_index, sq->prod_index + 1);
 	sq->last = control;
 	cxib_sq_ring_db(qp);
@@ -458,9 +459,9 @@ bool cxib_post_nop(struct cxib_qp *qp)
 }
 
 /* The builder is inlined in cxib_post_send(); the other callers call it. */
-static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				const struct ib_send_wr **bad,
-				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
+static __always_inline int send_post(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				     const struct ib_send_wr **bad,
+				     int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
 {
 	struct cxib_sq *sq = &qp->sq;
 	unsigned long flags;
@@ -498,18 +499,18 @@ int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	return post(qp, wr, bad, cxib_build_send_wqe);
+	return send_post(qp, wr, bad, cxib_build_send_wqe);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_post_send);
 
-static struct cxib_qp *find_tx_qp(const struct cxib_gsi *gsi, u16 pkey_index)
+static struct cxib_qp *send_find_tx_qp(const struct cxib_gsi *gsi, u16 pkey_index)
 {
 	lockdep_assert_held(&gsi->lock);
 
 	return pkey_index == gsi->pkey_index ? gsi->qp : gsi->tx_qps[pkey_index];
 }
 
-static int post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
+static int send_post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
 {
 	const struct ib_send_wr *bad;
 	struct cxib_qp *tx_qp;
@@ -519,7 +520,7 @@ static int post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
 	if (wr->pkey_index >= gsi->count)
 		return -EINVAL;
 	spin_lock_irqsave(&gsi->lock, flags);
-	tx_qp = find_tx_qp(gsi, wr->pkey_index);
+	tx_qp = send_find_tx_qp(gsi, wr->pkey_index);
 	if (tx_qp)
 		err = cxib_qp_post_send(tx_qp, &wr->wr, &bad);
 	spin_unlock_irqrestore(&gsi->lock, flags);
@@ -530,8 +531,8 @@ static int post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
  * Posts each MAD to the QP of its P_Key. Returns -EINVAL if the port has no such P_Key index;
  * -EAGAIN if there is no send QP, because the P_Key is invalid or has only just become valid.
  */
-static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad)
+static int send_post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
 {
 	int err = 0;
 
@@ -539,7 +540,7 @@ static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		struct ib_ud_wr single = *ud_wr(wr);
 
 		single.wr.next = NULL;
-		err = post_mad(qp->gsi, &single);
+		err = send_post_mad(qp->gsi, &single);
 		if (err)
 			*bad = wr;
 	}
@@ -550,7 +551,7 @@ static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
  * Maximum number of WQEBBs that cxib_build_send_wqe() takes for a WR, or an error as it returns;
  * integrity MRs are not checked.
  */
-static int count_wqebbs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+static int send_count_wqebbs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	u32 ds = wr->num_sge;
 
@@ -563,7 +564,7 @@ static int count_wqebbs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 	if (ds > qp->sq.max_sge)
 		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE) {
-		ds = inline_ds(qp, wr);
+		ds = send_inline_ds(qp, wr);
 		if (!ds)
 			return -EINVAL;
 	}
@@ -572,9 +573,9 @@ static int count_wqebbs(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 }
 
 /* @space: WQEBBs that are free */
-static int prepare_wr(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 *space)
+static int send_prepare_wr(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 *space)
 {
-	int blocks = count_wqebbs(qp, wr);
+	int blocks = send_count_wqebbs(qp, wr);
 	struct hw_bsf bsf;
 
 	if (blocks < 0)
@@ -587,7 +588,7 @@ static int prepare_wr(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32
 	return wr->opcode == IB_WR_REG_MR_INTEGRITY ? cxib_begin_sig_reg(qp, reg_wr(wr), &bsf) : 0;
 }
 
-static void undo_prepare(const struct ib_send_wr *wr, const struct ib_send_wr *end)
+static void send_undo_prepare(const struct ib_send_wr *wr, const struct ib_send_wr *end)
 {
 	for (; wr != end; wr = wr->next)
 		if (wr->opcode == IB_WR_REG_MR_INTEGRITY)
@@ -595,18 +596,18 @@ static void undo_prepare(const struct ib_send_wr *wr, const struct ib_send_wr *e
 }
 
 /* Checks all that may prevent a list of WRs from being posted, and notes the registrations. */
-static int prepare_all(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+static int send_prepare_all(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct cxib_sq *sq = &qp->sq;
-	/* Pairs with retire_send(): poll_cq has read the entries before cons_index moved. */
+	/* Pairs with cqe_retire_send(): poll_cq has read the entries before cons_index moved. */
 	u32 space = smp_load_acquire(&sq->cons_index) + sq->mask + 1 - sq->prod_index;
 	const struct ib_send_wr *at;
 	int err;
 
 	for (at = wr; at; at = at->next) {
-		err = prepare_wr(qp, at, &space);
+		err = send_prepare_wr(qp, at, &space);
 		if (err) {
-			undo_prepare(wr, at);
+			send_undo_prepare(wr, at);
 			return err;
 		}
 	}
@@ -617,10 +618,10 @@ static int prepare_all(const struct cxib_qp *qp, const struct ib_send_wr *wr)
  * Posts all WRs or none: a ULP that got the response of a posted transfer refused, and posted it
  * later, would send it after the signature error of the transfer was handled.
  */
-static int build_all(struct cxib_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad)
+static int send_build_all(struct cxib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
 {
-	int err = prepare_all(qp, wr);
+	int err = send_prepare_all(qp, wr);
 
 	for (; wr && !err; wr = wr->next) {
 		*bad = wr;
@@ -629,8 +630,8 @@ static int build_all(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
-			  const struct ib_send_wr **bad)
+static int send_post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
+			       const struct ib_send_wr **bad)
 {
 	int err = cxib_qp_is_manual(qp) ? 0 : cxib_qp_check_send_wrs(qp, wr);
 
@@ -638,7 +639,7 @@ static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	if (err || READ_ONCE(qp->state) < IB_QPS_RTS)
 		return err ?: -EINVAL;
 	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
-		err = build_all(qp, wr, bad);
+		err = send_build_all(qp, wr, bad);
 		if (!(qp->sq.state & CXIB_SQ_HELD) && !qp->pipelining->num_pauses)
 			cxib_sq_ring_db(qp);
 	}
@@ -647,12 +648,12 @@ static int post_pipelined(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				const struct ib_send_wr **bad)
+static noinline int send_post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				     const struct ib_send_wr **bad)
 {
 	if (qp->sq.is_pipelined)
-		return post_pipelined(qp, wr, bad);
-	return qp->gsi ? post_mads(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
+		return send_post_pipelined(qp, wr, bad);
+	return qp->gsi ? send_post_mads(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
 }
 
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
@@ -660,7 +661,7 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 	struct cxib_qp *qp = to_qp(ib);
 
 	if (unlikely(!READ_ONCE(qp->sq.can_post)))
-		return post_closed(qp, wr, bad);
-	return post(qp, wr, bad, build);
+		return send_post_closed(qp, wr, bad);
+	return send_post(qp, wr, bad, send_build);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

@@ -52,7 +52,7 @@ int cxib_qp_service_type(enum ib_qp_type type)
 	}
 }
 
-static int check_cqs(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
+static int qp_check_cqs(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
 {
 	bool has_sq = init->qp_type != IB_QPT_XRC_TGT;
 	bool has_rq = has_sq && init->qp_type != IB_QPT_XRC_INI;
@@ -64,7 +64,7 @@ static int check_cqs(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *ini
 	return -EINVAL;
 }
 
-static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
+static u32 qp_known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
 {
 	u32 flags = 0;
 
@@ -78,15 +78,15 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 	return flags;
 }
 
-static bool serves(const struct ib_srq *srq, enum ib_qp_type type)
+static bool qp_serves(const struct ib_srq *srq, enum ib_qp_type type)
 {
 	return srq->srq_type == IB_SRQT_BASIC ||
 	       (srq->srq_type == IB_SRQT_TM && type == IB_QPT_RC);
 }
 
-static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
+static int qp_check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
 {
-	const u32 known = known_flags(&ibdev->hw->caps, init->qp_type);
+	const u32 known = qp_known_flags(&ibdev->hw->caps, init->qp_type);
 
 	if (cxib_qp_service_type(init->qp_type) < 0) {
 		ibdev_dbg(&ibdev->ib, "create QP: unsupported type %d\n", init->qp_type);
@@ -113,15 +113,15 @@ static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_at
 			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
-	if (init->srq && !serves(init->srq, init->qp_type)) {
+	if (init->srq && !qp_serves(init->srq, init->qp_type)) {
 		ibdev_dbg(&ibdev->ib, "create QP: SRQ type %d does not match QP type %d\n",
 			  init->srq->srq_type, init->qp_type);
 		return -EINVAL;
 	}
-	return check_cqs(ibdev, init);
+	return qp_check_cqs(ibdev, init);
 }
 
-static int alloc_entries(struct cxib_qp *qp)
+static int qp_alloc_entries(struct cxib_qp *qp)
 {
 	if (qp->has_sq) {
 		qp->sq.entries = kvcalloc(BIT(qp->sq.log_size), sizeof(*qp->sq.entries),
@@ -138,18 +138,18 @@ static int alloc_entries(struct cxib_qp *qp)
 	return 0;
 }
 
-static void free_entries(struct cxib_qp *qp)
+static void qp_free_entries(struct cxib_qp *qp)
 {
 	kvfree(qp->sq.entries);
 	kvfree(qp->rq.entries);
 }
 
-static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int qp_alloc_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err;
 
-	err = alloc_entries(qp);
+	err = qp_alloc_entries(qp);
 	if (err)
 		goto free_entries;
 	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
@@ -163,19 +163,19 @@ static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 destroy_buffer:
 	cxib_buffer_destroy(&qp->buffer, dev);
 free_entries:
-	free_entries(qp);
+	qp_free_entries(qp);
 	return err;
 }
 
 /* @err: result of the command that passed the memory to the device; 0: QP destroyed */
-static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
+static void qp_free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 {
 	cxib_free_queue_memory(ibdev, &qp->buffer, &qp->dbr, err);
-	free_entries(qp);
+	qp_free_entries(qp);
 }
 
 /* On a device without XRC, a DCI has no placeholder RQ. */
-static bool has_placeholder_rq(const struct cxib_qp *qp)
+static bool qp_has_placeholder_rq(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_xrc(qp) ||
 	       (cxib_qp_is_dci(qp) && to_ibdev(qp->ib.device)->hw->caps.xrc);
@@ -186,18 +186,18 @@ static bool has_placeholder_rq(const struct cxib_qp *qp)
  * UC and UMR QPs have other RQs. But on a device with XRC, no public driver creates such a QP
  * without naming an SRQ and an XRC domain. RC and UD QPs name none, as in public drivers.
  */
-static bool names_placeholder(const struct cxib_qp *qp)
+static bool qp_names_placeholder(const struct cxib_qp *qp)
 {
 	const enum ib_qp_type type = qp->ib.qp_type;
 
-	return has_placeholder_rq(qp) ||
+	return qp_has_placeholder_rq(qp) ||
 	       ((type == IB_QPT_UC || type == CXIB_QPT_UMR) &&
 		to_ibdev(qp->ib.device)->hw->caps.xrc);
 }
 
 /* The device reads each of the two only if the service type or rq_type requires it. */
-static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
-			     const struct ib_qp_init_attr *init)
+static void qp_name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
+				const struct ib_qp_init_attr *init)
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
@@ -210,7 +210,7 @@ static void name_placeholder(struct hw_qpc *context, const struct cxib_qp *qp,
  * and a DCI receives nothing. An XRC_TGT QP also names the placeholder CQ as send CQ. mlx5_ib does
  * all this in the same way.
  */
-static void init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp)
+static void qp_init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
@@ -224,15 +224,15 @@ static void init_placeholder_rq(struct hw_qpc *context, const struct cxib_qp *qp
  * Returns true if the device fetches rendezvous data for the QP. A QP with an SQ updates the tag
  * list and fetches no data.
  */
-static bool fetches_rendezvous(const struct cxib_qp *qp)
+static bool qp_fetches_rendezvous(const struct cxib_qp *qp)
 {
 	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sq &&
 	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
-static void init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
+static void qp_init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
-	if (fetches_rendezvous(qp))
+	if (qp_fetches_rendezvous(qp))
 		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
 	if (qp->ib.srq && !cxib_qp_is_dci(qp)) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
@@ -247,8 +247,8 @@ static void init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
 }
 
-static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
-			const struct ib_qp_init_attr *init)
+static void qp_fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
+			   const struct ib_qp_init_attr *init)
 {
 	if (qp->has_sq)
 		hw_qpc_set_log_sq_size(context, qp->sq.log_size);
@@ -256,12 +256,12 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 		hw_qpc_set_no_sq(context, 1);
 	if (qp->ib.send_cq)
 		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
-	if (names_placeholder(qp))
-		name_placeholder(context, qp, init);
-	if (has_placeholder_rq(qp))
-		init_placeholder_rq(context, qp);
+	if (qp_names_placeholder(qp))
+		qp_name_placeholder(context, qp, init);
+	if (qp_has_placeholder_rq(qp))
+		qp_init_placeholder_rq(context, qp);
 	else
-		init_rq(context, qp);
+		qp_init_rq(context, qp);
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
@@ -309,12 +309,12 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
 	    to_ibdev(qp->ib.device)->hw->caps.go_back_n)
 		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);
-	fill_queues(context, qp, init);
+	qp_fill_queues(context, qp, init);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
 
-static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
-			    const struct ib_qp_init_attr *init)
+static int qp_create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+			       const struct ib_qp_init_attr *init)
 {
 	struct hw_qpc context = {};
 
@@ -323,7 +323,7 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 				  &qp->qpn);
 }
 
-static void init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+static void qp_init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->wc_qp = &qp->ib;
 	/*
@@ -340,7 +340,7 @@ static void init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	cxib_reference_init(&qp->reference);
 }
 
-static u32 core_number(const struct cxib_qp *qp)
+static u32 qp_core_number(const struct cxib_qp *qp)
 {
 	switch (qp->ib.qp_type) {
 	case IB_QPT_SMI:
@@ -352,7 +352,7 @@ static u32 core_number(const struct cxib_qp *qp)
 	}
 }
 
-static void erase_from(struct cxib_cq *cq, const struct cxib_qp *qp)
+static void qp_erase_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 {
 	lockdep_assert_held(&cq->lock);
 
@@ -361,7 +361,7 @@ static void erase_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 }
 
 /* From here on poll_cq finds the QP. */
-static int insert_in_cqs(struct cxib_qp *qp)
+static int qp_insert_in_cqs(struct cxib_qp *qp)
 {
 	struct cxib_cq *send_cq = cxib_send_cq(qp), *recv_cq = cxib_recv_cq(qp);
 	int err;
@@ -373,18 +373,18 @@ static int insert_in_cqs(struct cxib_qp *qp)
 	if (!err)
 		return 0;
 	scoped_guard(spinlock_irq, &send_cq->lock)
-		erase_from(send_cq, qp);
+		qp_erase_from(send_cq, qp);
 	return err;
 }
 
-static int attach_to_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int qp_attach_to_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err;
 
 	/* CQEs of an XRC_TGT QP arrive in the CQs of the XRC SRQs. */
 	if (cxib_qp_is_xrc(qp))
 		return 0;
-	err = insert_in_cqs(qp);
+	err = qp_insert_in_cqs(qp);
 	if (err)
 		return err;
 	spin_lock_irq(&ibdev->flush_lock);
@@ -398,45 +398,45 @@ static int attach_to_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 	return 0;
 }
 
-static void detach_from_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static void qp_detach_from_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	if (cxib_qp_is_xrc(qp))
 		return;
 	spin_lock_irq(&ibdev->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
-	erase_from(cxib_send_cq(qp), qp);
+	qp_erase_from(cxib_send_cq(qp), qp);
 	list_del(&qp->send_node);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
-	erase_from(cxib_recv_cq(qp), qp);
+	qp_erase_from(cxib_recv_cq(qp), qp);
 	list_del(&qp->recv_node);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&ibdev->flush_lock);
 }
 
 /* From here on CQEs and events find the QP. */
-static int publish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int qp_publish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err = xa_insert_irq(&ibdev->qps, qp->qpn, qp, GFP_KERNEL);
 
 	if (err)
 		return err;
-	qp->ib.qp_num = core_number(qp);
+	qp->ib.qp_num = qp_core_number(qp);
 	if (!qp->is_user)
-		err = attach_to_cqs(ibdev, qp);
+		err = qp_attach_to_cqs(ibdev, qp);
 	if (err)
 		xa_erase_irq(&ibdev->qps, qp->qpn);
 	return err;
 }
 
 /* Removes the CQEs of the QP and detaches it from its CQs. */
-static void unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static void qp_unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	cxib_qp_clean(qp);
 	/* Lookups by QPN must fail before the QP is detached. */
 	xa_erase_irq(&ibdev->qps, qp->qpn);
 	if (!qp->is_user)
-		detach_from_cqs(ibdev, qp);
+		qp_detach_from_cqs(ibdev, qp);
 }
 
 /**
@@ -451,17 +451,17 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	int err = check_attributes(ibdev, init);
+	int err = qp_check_attributes(ibdev, init);
 
-	if (!err && names_placeholder(qp))
+	if (!err && qp_names_placeholder(qp))
 		err = cxib_xrc_init(ibdev);
 	if (!err)
-		init_fields(qp, init);
+		qp_init_fields(qp, init);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_init);
 
-static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
+static struct cxib_destroy qp_destroy_of(const struct cxib_qp *qp)
 {
 	struct cxib_destroy destroy =
 		cxib_destroy_object(HW_CMD_DESTROY_QP, cxib_qp_uid(qp), qp->qpn);
@@ -478,9 +478,9 @@ static struct cxib_destroy destroy_of(const struct cxib_qp *qp)
  * PD, not that of udata. XRC_TGT QPs of user space have no udata, and the RDMA core destroys a QP
  * that its security module refuses with udata that belongs to no request.
  */
-static void destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static void qp_destroy_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	const struct cxib_destroy destroy = destroy_of(qp);
+	const struct cxib_destroy destroy = qp_destroy_of(qp);
 	int err = cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 
 	if (err && qp->is_user)
@@ -504,18 +504,18 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	int err;
 
 	qp->cap = init->cap;
-	err = create_in_device(ibdev, qp, init);
+	err = qp_create_in_device(ibdev, qp, init);
 	if (err)
 		return err;
-	err = publish(ibdev, qp);
+	err = qp_publish(ibdev, qp);
 	if (err)
-		destroy_in_device(ibdev, qp);
+		qp_destroy_in_device(ibdev, qp);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_create_hw);
 
 /* Fence mode of UMR WQEs for WRs. cxib_umr_write() chooses that of the driver's own UMR WQEs. */
-static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
+static enum hw_fence_mode qp_umr_fence_mode(const struct cxib_device_caps *caps)
 {
 	switch (caps->umr_fence) {
 	case HW_UMR_FENCE_NONE:
@@ -527,7 +527,7 @@ static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
 	}
 }
 
-static u64 atomic_opcodes(const struct cxib_device_caps *caps)
+static u64 qp_atomic_opcodes(const struct cxib_device_caps *caps)
 {
 	u64 operations = 0;
 
@@ -559,13 +559,13 @@ void cxib_qp_set_opcode_mask(struct cxib_qp *qp)
 
 	if (!qp->has_sq)
 		return;
-	qp->sq.umr_fence = umr_fence_mode(caps);
+	qp->sq.umr_fence = qp_umr_fence_mode(caps);
 	qp->sq.key_mask = cxib_registration_mask(caps);
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
 		qp->sq.opcode_mask = send_ops | write_ops | BIT_ULL(IB_WR_RDMA_READ) |
 				     BIT_ULL(IB_WR_SEND_WITH_INV) | BIT_ULL(IB_WR_REG_MR) |
-				     BIT_ULL(IB_WR_LOCAL_INV) | atomic_opcodes(caps);
+				     BIT_ULL(IB_WR_LOCAL_INV) | qp_atomic_opcodes(caps);
 		break;
 	case IB_QPT_UC:
 		qp->sq.opcode_mask = send_ops | write_ops;
@@ -602,7 +602,7 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	if (err)
 		return err;
 	cxib_qp_set_opcode_mask(qp);
-	err = alloc_memory(ibdev, qp);
+	err = qp_alloc_memory(ibdev, qp);
 	if (err)
 		return err;
 	if (init->qp_type == IB_QPT_GSI) {
@@ -619,7 +619,7 @@ stop_gsi:
 	cxib_gsi_stop(qp);
 	cxib_gsi_destroy(qp);
 free_memory:
-	free_memory(ibdev, qp, err);
+	qp_free_memory(ibdev, qp, err);
 	return err;
 }
 
@@ -627,7 +627,7 @@ free_memory:
  * With DMA off, poll_cq() flushes the WQEs between cons_index and prod_index, so the indices are
  * reset under the lock of the CQ.
  */
-static void clean_sq(struct cxib_qp *qp)
+static void qp_clean_sq(struct cxib_qp *qp)
 {
 	struct cxib_cq *cq = cxib_send_cq(qp);
 
@@ -638,7 +638,7 @@ static void clean_sq(struct cxib_qp *qp)
 	spin_unlock_irq(&cq->lock);
 }
 
-static void clean_rq(struct cxib_qp *qp)
+static void qp_clean_rq(struct cxib_qp *qp)
 {
 	struct cxib_cq *cq = cxib_recv_cq(qp);
 
@@ -673,8 +673,8 @@ void cxib_qp_clean(struct cxib_qp *qp)
 		cxib_clear_failed_mrs(qp->pipelining);
 		qp->pipelining->is_closed = false;
 	}
-	clean_sq(qp);
-	clean_rq(qp);
+	qp_clean_sq(qp);
+	qp_clean_rq(qp);
 	qp->sq.prod_limit = 0;
 	qp->sq.next_fence = HW_FENCE_MODE_NONE;
 	qp->sq.last = NULL;
@@ -685,7 +685,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_clean);
 /*
  * ib_mad destroys its QPs before it stops the handler of its CQ, which may still post receive WRs.
  */
-static void await_mad_handler(const struct cxib_qp *qp)
+static void qp_await_mad_handler(const struct cxib_qp *qp)
 {
 	if (cxib_qp_is_special(qp))
 		cxib_cq_synchronize(cxib_recv_cq(qp));
@@ -716,7 +716,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pipelining_free);
  * Moves the QP to RST. Afterwards the device writes no CQEs of the QP, but does not reuse its QPN
  * yet.
  */
-static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int qp_reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	if (qp->state == IB_QPS_RESET)
 		return 0;
@@ -724,12 +724,12 @@ static int reset_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 }
 
 /* Sets the state to RESET, in which the work item of signature pipelining handles no stop. */
-static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int qp_reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err;
 
 	guard(mutex)(&qp->mutex);
-	err = reset_in_device(ibdev, qp);
+	err = qp_reset_in_device(ibdev, qp);
 	if (!err)
 		cxib_qp_enter_state(qp, IB_QPS_RESET);
 	return err;
@@ -739,8 +739,8 @@ static int reset_pipelined(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
  * When the last handle of an XRC_TGT QP of user space is closed, the RDMA core destroys the QP
  * without udata, and no process gets an error. So the QP becomes an orphan if the command fails.
  */
-static int finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
-			const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
+static int qp_finish_reset(struct cxib_qp *qp, struct ib_udata *udata,
+			   const struct cxib_destroy *destroy, struct cxib_pinned *pinned, int err)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
@@ -754,34 +754,35 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
-	struct cxib_destroy destroy = destroy_of(qp);
+	struct cxib_destroy destroy = qp_destroy_of(qp);
 	struct cxib_pinned pinned = qp->user.pinned;
 	int reset_error, err;
 
 	if (qp->dct)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
-	reset_error = qp->pipelining ? reset_pipelined(ibdev, qp) : reset_in_device(ibdev, qp);
+	reset_error = qp->pipelining ? qp_reset_pipelined(ibdev, qp) :
+				       qp_reset_in_device(ibdev, qp);
 	destroy.before = HW_CMD_2RST_QP;
-	err = finish_reset(qp, udata, &destroy, &pinned, reset_error);
+	err = qp_finish_reset(qp, udata, &destroy, &pinned, reset_error);
 	if (err)
 		return err;
-	unpublish(ibdev, qp);
-	await_mad_handler(qp);
+	qp_unpublish(ibdev, qp);
+	qp_await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
 	cxib_pipelining_free(qp);
 	qp->user.pinned = pinned;
 	if (!reset_error)
-		destroy_in_device(ibdev, qp);
+		qp_destroy_in_device(ibdev, qp);
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
-		free_memory(ibdev, qp, 0);
+		qp_free_memory(ibdev, qp, 0);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_qp_kernel);
 
-static enum ib_qp_state core_state(u32 state)
+static enum ib_qp_state qp_core_state(u32 state)
 {
 	switch (state) {
 	case HW_QP_STATE_RST:
@@ -802,7 +803,7 @@ static enum ib_qp_state core_state(u32 state)
 	}
 }
 
-static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
+static void qp_fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
 	*init = (struct ib_qp_init_attr){
 		.event_handler = qp->ib.event_handler,
@@ -819,7 +820,7 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 	};
 }
 
-static enum ib_mig_state core_migration_state(u32 state)
+static enum ib_mig_state qp_core_migration_state(u32 state)
 {
 	switch (state) {
 	case HW_QP_MIGRATION_STATE_ARMED:
@@ -831,7 +832,7 @@ static enum ib_mig_state core_migration_state(u32 state)
 	}
 }
 
-static void describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
+static void qp_describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
 {
 	u32 rate = hw_ads_get_stat_rate(path);
 
@@ -849,8 +850,8 @@ static void describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
 	       sizeof(union ib_gid));
 }
 
-static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *context,
-				struct ib_qp_attr *attr)
+static void qp_describe_connection(const struct cxib_qp *qp, const struct hw_qpc *context,
+				   struct ib_qp_attr *attr)
 {
 	const struct hw_ads *primary = hw_qpc_get_primary_address_path(context);
 	const struct hw_ads *alternate = hw_qpc_get_secondary_address_path(context);
@@ -863,17 +864,17 @@ static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *c
 	attr->max_rd_atomic = qp->max_rd_atomic;
 	attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;
 	attr->qp_access_flags = qp->access;
-	attr->path_mig_state = core_migration_state(hw_qpc_get_pm_state(context));
+	attr->path_mig_state = qp_core_migration_state(hw_qpc_get_pm_state(context));
 	attr->timeout = hw_ads_get_ack_timeout(primary);
-	describe_path(primary, &attr->ah_attr);
-	describe_path(alternate, &attr->alt_ah_attr);
+	qp_describe_path(primary, &attr->ah_attr);
+	qp_describe_path(alternate, &attr->alt_ah_attr);
 	attr->alt_pkey_index = hw_ads_get_pkey_index(alternate);
 	attr->alt_port_num = hw_ads_get_vhca_port_num(alternate);
 	attr->alt_timeout = hw_ads_get_ack_timeout(alternate);
 }
 
-static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
-		     struct ib_qp_attr *attr)
+static void qp_describe(struct cxib_qp *qp, const struct hw_qpc *context,
+			struct ib_qp_attr *attr)
 {
 	const struct hw_ads *path = hw_qpc_get_primary_address_path(context);
 
@@ -889,11 +890,11 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->pkey_index = hw_ads_get_pkey_index(path);
 	attr->port_num = hw_ads_get_vhca_port_num(path);
 	if (cxib_qp_is_connection(qp))
-		describe_connection(qp, context, attr);
+		qp_describe_connection(qp, context, attr);
 }
 
 /* With signature pipelining, a stop changes the state only after the work item has handled it. */
-static bool is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
+static bool qp_is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
 {
 	return qp->pipelining && (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
 	       (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD);
@@ -903,13 +904,13 @@ static bool is_pipelined_stop(struct cxib_qp *qp, enum ib_qp_state state)
  * Converts the state of the device, which does not know that cxib_sq_drain() holds the SQ.
  * @stops: num_stops before QUERY_QP; if it has not changed, no stop is newer than the context
  */
-static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context, u32 stops)
+static enum ib_qp_state qp_state_of(struct cxib_qp *qp, const struct hw_qpc *context, u32 stops)
 {
-	enum ib_qp_state state = core_state(hw_qpc_get_state(context));
+	enum ib_qp_state state = qp_core_state(hw_qpc_get_state(context));
 
 	lockdep_assert_held(&qp->mutex);
 
-	if (is_pipelined_stop(qp, state)) {
+	if (qp_is_pipelined_stop(qp, state)) {
 		if (state == IB_QPS_SQD)
 			cxib_pipelining_stopped(qp);
 		return qp->state;
@@ -937,20 +938,20 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	int err;
 
 	guard(mutex)(&qp->mutex);
-	fill_init(qp, init);
+	qp_fill_init(qp, init);
 	if (qp->dct)
 		return cxib_dct_query(qp, attr);
 	stops = READ_ONCE(qp->sq.num_stops);
 	err = cxib_cmd_query_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn, &context);
 	if (err)
 		return err;
-	cxib_qp_enter_state(qp, state_of(qp, &context, stops));
-	describe(qp, &context, attr);
+	cxib_qp_enter_state(qp, qp_state_of(qp, &context, stops));
+	qp_describe(qp, &context, attr);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);
 
-static bool core_event(enum hw_event_type type, enum ib_event_type *event)
+static bool qp_core_event(enum hw_event_type type, enum ib_event_type *event)
 {
 	switch (type) {
 	case HW_EVENT_TYPE_PATH_MIG:
@@ -983,7 +984,7 @@ static bool core_event(enum hw_event_type type, enum ib_event_type *event)
 	}
 }
 
-static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
+static void qp_call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib, .event = type };
 
@@ -991,7 +992,7 @@ static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-static bool ends_in_error(enum hw_event_type type)
+static bool qp_ends_in_error(enum hw_event_type type)
 {
 	return type == HW_EVENT_TYPE_WQ_CATAS_ERROR || type == HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR ||
 	       type == HW_EVENT_TYPE_WQ_ACCESS_ERROR;
@@ -1001,7 +1002,7 @@ static bool ends_in_error(enum hw_event_type type)
  * Returns true if the QP has signature pipelining, whose work item decides whether to raise the
  * event.
  */
-static bool take_stop(struct cxib_qp *qp)
+static bool qp_take_stop(struct cxib_qp *qp)
 {
 	cxib_sq_stop(qp);
 	return cxib_pipelining_stopped(qp);
@@ -1016,20 +1017,20 @@ static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 numb
 		return;
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
 		complete_all(&qp->dct->drained);
-	if (ends_in_error(type) && qp->sq.is_pipelined)
+	if (qp_ends_in_error(type) && qp->sq.is_pipelined)
 		cxib_sq_fail(qp);
-	if ((type != HW_EVENT_TYPE_SQ_DRAINED || !take_stop(qp)) && core_event(type, &event))
-		call_event_handler(qp, event);
+	if ((type != HW_EVENT_TYPE_SQ_DRAINED || !qp_take_stop(qp)) && qp_core_event(type, &event))
+		qp_call_event_handler(qp, event);
 	cxib_reference_put(&qp->reference);
 }
 
-static bool is_known(enum hw_event_type type, enum hw_event_queue_type kind)
+static bool qp_is_known(enum hw_event_type type, enum hw_event_queue_type kind)
 {
 	enum ib_event_type event;
 
 	if (kind != HW_EVENT_QUEUE_TYPE_QP && kind != HW_EVENT_QUEUE_TYPE_DCT)
 		return false;
-	return type == HW_EVENT_TYPE_DCT_DRAINED || core_event(type, &event);
+	return type == HW_EVENT_TYPE_DCT_DRAINED || qp_core_event(type, &event);
 }
 
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
@@ -1041,7 +1042,7 @@ void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queu
 		return cxib_srq_event(ibdev, number, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
 		return cxib_srq_event(ibdev, number, IB_EVENT_SRQ_ERR);
-	if (is_known(type, kind))
+	if (qp_is_known(type, kind))
 		return qp_event(ibdev, type, number);
 	ibdev_warn_ratelimited(&ibdev->ib, "event %s for queue 0x%x of type %u ignored\n",
 			       hw_event_type_name(type), number, kind);

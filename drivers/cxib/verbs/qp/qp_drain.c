@@ -26,7 +26,7 @@
  */
 #define POLL_INTERVAL	msecs_to_jiffies(2)
 
-static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
+static bool drain_is_done(struct cxib_qp *qp, u32 end, u16 last)
 {
 	struct cxib_cq *cq = cxib_send_cq(qp);
 	unsigned long flags;
@@ -60,12 +60,12 @@ bool cxib_sq_is_drained(struct cxib_qp *qp)
 		end = qp->drain->end;
 		last = qp->drain->last;
 	}
-	return !qp->has_sq || is_done(qp, end, last);
+	return !qp->has_sq || drain_is_done(qp, end, last);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_is_drained);
 
 /* Each transition to SQD with notification raises one event. */
-static bool test_and_clear_notify(struct cxib_qp *qp)
+static bool drain_test_and_clear_notify(struct cxib_qp *qp)
 {
 	unsigned long flags;
 	bool wanted;
@@ -91,11 +91,11 @@ static void drain_work_fn(struct work_struct *work)
 		return;
 	if (!cxib_sq_is_drained(qp))
 		queue_delayed_work(system_percpu_wq, &drain->work, POLL_INTERVAL);
-	else if (test_and_clear_notify(qp) && qp->ib.event_handler)
+	else if (drain_test_and_clear_notify(qp) && qp->ib.event_handler)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-static int prepare(struct cxib_qp *qp)
+static int drain_prepare(struct cxib_qp *qp)
 {
 	if (qp->drain)
 		return 0;
@@ -108,7 +108,7 @@ static int prepare(struct cxib_qp *qp)
 }
 
 /* Returns the index of the first WQEBB of the last WQE; prod_index if no WQE is outstanding. */
-static u32 find_last(const struct cxib_sq *sq)
+static u32 drain_find_last(const struct cxib_sq *sq)
 {
 	u32 at, last = sq->prod_index;
 
@@ -123,10 +123,10 @@ static u32 find_last(const struct cxib_sq *sq)
 /*
  * Chooses the WQE whose CQE ends the drain. Returns -ENOMEM if the SQ has no WQEBB for a NOP WQE.
  */
-static int choose_last(struct cxib_qp *qp)
+static int drain_choose_last(struct cxib_qp *qp)
 {
 	struct cxib_sq *sq = &qp->sq;
-	u32 last = find_last(sq);
+	u32 last = drain_find_last(sq);
 
 	if (last != sq->prod_index && !cxib_sq_is_signaled(qp, last)) {
 		last = sq->prod_index;
@@ -139,7 +139,7 @@ static int choose_last(struct cxib_qp *qp)
 }
 
 /* Holds the SQ: from here on, its doorbell is not rung. */
-static int hold(struct cxib_qp *qp, bool notify)
+static int drain_hold(struct cxib_qp *qp, bool notify)
 {
 	unsigned long flags;
 	int err;
@@ -147,7 +147,7 @@ static int hold(struct cxib_qp *qp, bool notify)
 	spin_lock_irqsave(&qp->sq.lock, flags);
 	/* WRs that were posted while the SQ was paused must complete, too. */
 	cxib_sq_ring_db(qp);
-	err = choose_last(qp);
+	err = drain_choose_last(qp);
 	if (!err) {
 		qp->drain->notify = notify;
 		qp->sq.state |= CXIB_SQ_HELD;
@@ -176,9 +176,9 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 			  qp->qpn);
 		return -EOPNOTSUPP;
 	}
-	err = prepare(qp);
+	err = drain_prepare(qp);
 	if (!err)
-		err = hold(qp, notify);
+		err = drain_hold(qp, notify);
 	if (!err && notify)
 		queue_delayed_work(system_percpu_wq, &qp->drain->work, 0);
 	return err;
@@ -225,7 +225,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_sq_stop);
  * Returns true if the ULP sees SQD and must resume the QP. With signature pipelining this is so
  * after the driver has collected the stop.
  */
-static bool sq_is_stopped_for_ulp(const struct cxib_sq *sq)
+static bool drain_sq_is_stopped_for_ulp(const struct cxib_sq *sq)
 {
 	return sq->state & (sq->is_pipelined ? CXIB_SQ_COLLECTED : CXIB_SQ_STOPPED);
 }
@@ -239,7 +239,7 @@ void cxib_qp_adopt_stop(struct cxib_qp *qp)
 	lockdep_assert_held(&qp->mutex);
 
 	scoped_guard(spinlock_irqsave, &qp->sq.lock)
-		if (qp->state == IB_QPS_RTS && sq_is_stopped_for_ulp(&qp->sq))
+		if (qp->state == IB_QPS_RTS && drain_sq_is_stopped_for_ulp(&qp->sq))
 			cxib_qp_set_state(qp, IB_QPS_SQD);
 }
 
@@ -318,7 +318,7 @@ void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 	lockdep_assert_held(&qp->mutex);
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	if (state == IB_QPS_RTS && sq_is_stopped_for_ulp(&qp->sq))
+	if (state == IB_QPS_RTS && drain_sq_is_stopped_for_ulp(&qp->sq))
 		state = IB_QPS_SQD;
 	else if (state != IB_QPS_SQD && state != IB_QPS_RTS)
 		qp->sq.state &= CXIB_SQ_HELD;

@@ -10,7 +10,7 @@
 #define SEND_WQE_MAX	1024U
 
 /* Returns the bytes of a send WQE before its data segments. */
-static unsigned int send_header(enum ib_qp_type type)
+static unsigned int qp_size_send_header(enum ib_qp_type type)
 {
 	unsigned int size = sizeof(struct hw_wqe_ctrl_seg);
 
@@ -29,7 +29,7 @@ static unsigned int send_header(enum ib_qp_type type)
  * Returns the bytes of the WQEs of IB_WR_REG_MR or IB_WR_REG_MR_INTEGRITY; 0 if the QP supports
  * neither.
  */
-static unsigned int umr_wqe_size(enum ib_qp_type type, u32 flags)
+static unsigned int qp_size_umr_wqe(enum ib_qp_type type, u32 flags)
 {
 	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
 		return 0;
@@ -40,7 +40,7 @@ static unsigned int umr_wqe_size(enum ib_qp_type type, u32 flags)
 }
 
 /* Returns the bytes of the largest send WQE. */
-static unsigned int send_wqe_size(const struct ib_qp_init_attr *init)
+static unsigned int qp_size_send_wqe(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 	unsigned int inlined = cap->max_inline_data ?
@@ -48,22 +48,22 @@ static unsigned int send_wqe_size(const struct ib_qp_init_attr *init)
 				     CXIB_DS_SIZE) : 0;
 	unsigned int sges = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
 
-	return max(send_header(init->qp_type) + max(inlined, sges),
-		   umr_wqe_size(init->qp_type, init->create_flags));
+	return max(qp_size_send_header(init->qp_type) + max(inlined, sges),
+		   qp_size_umr_wqe(init->qp_type, init->create_flags));
 }
 
-static int refuse(const struct cxib_ibdev *ibdev, const char *name, u32 value, u32 limit)
+static int qp_size_refuse(const struct cxib_ibdev *ibdev, const char *name, u32 value, u32 limit)
 {
 	ibdev_dbg(&ibdev->ib, "create QP: %s %u out of range [0, %u]\n", name, value, limit);
 	return -EINVAL;
 }
 
-static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
-		   struct ib_qp_init_attr *init)
+static int qp_size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+		      struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
-	unsigned int header = send_header(qp->ib.qp_type);
+	unsigned int header = qp_size_send_header(qp->ib.qp_type);
 	unsigned int longest = min(SEND_WQE_MAX, caps->max_wqe_sz_sq);
 	unsigned int max = min_t(unsigned int, CXIB_SEND_SGE_MAX,
 				 (longest - header) / sizeof(struct hw_wqe_data_seg));
@@ -76,14 +76,15 @@ static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 		return 0;
 	}
 	if (cap->max_send_sge > max)
-		return refuse(ibdev, "max_send_sge", cap->max_send_sge, max);
+		return qp_size_refuse(ibdev, "max_send_sge", cap->max_send_sge, max);
 	max_inline_data = longest - header - sizeof(struct hw_wqe_inline_seg);
 	if (cap->max_inline_data > max_inline_data)
-		return refuse(ibdev, "max_inline_data", cap->max_inline_data, max_inline_data);
-	wqe_wqebbs = DIV_ROUND_UP(send_wqe_size(init), CXIB_WQEBB_SIZE);
+		return qp_size_refuse(ibdev, "max_inline_data", cap->max_inline_data,
+				      max_inline_data);
+	wqe_wqebbs = DIV_ROUND_UP(qp_size_send_wqe(init), CXIB_WQEBB_SIZE);
 	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / wqe_wqebbs)
-		return refuse(ibdev, "max_send_wr", cap->max_send_wr,
-			      BIT(caps->log_max_qp_sz) / wqe_wqebbs);
+		return qp_size_refuse(ibdev, "max_send_wr", cap->max_send_wr,
+				      BIT(caps->log_max_qp_sz) / wqe_wqebbs);
 	wqebbs = roundup_pow_of_two(cap->max_send_wr * wqe_wqebbs);
 	qp->sq.log_size = ilog2(wqebbs);
 	qp->sq.mask = wqebbs - 1;
@@ -97,8 +98,8 @@ static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 	return 0;
 }
 
-static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
-		   struct ib_qp_init_attr *init)
+static int qp_size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+		      struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
@@ -112,9 +113,10 @@ static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 		return 0;
 	}
 	if (cap->max_recv_sge > max)
-		return refuse(ibdev, "max_recv_sge", cap->max_recv_sge, max);
+		return qp_size_refuse(ibdev, "max_recv_sge", cap->max_recv_sge, max);
 	if (cap->max_recv_wr > BIT(caps->log_max_qp_sz))
-		return refuse(ibdev, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
+		return qp_size_refuse(ibdev, "max_recv_wr", cap->max_recv_wr,
+				      BIT(caps->log_max_qp_sz));
 	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
 	/* The SQ follows the RQ and must begin at a WQEBB. */
 	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
@@ -139,9 +141,9 @@ int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_q
 {
 	int err;
 
-	err = size_rq(ibdev, qp, init);
+	err = qp_size_rq(ibdev, qp, init);
 	if (!err)
-		err = size_sq(ibdev, qp, init);
+		err = qp_size_sq(ibdev, qp, init);
 	if (!err && qp->has_rq)
 		qp->sq.offset = BIT(qp->rq.log_size + qp->rq.log_stride);
 	return err;

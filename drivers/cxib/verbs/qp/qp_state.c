@@ -39,7 +39,7 @@ enum {
 				 MR_ACCESS)
 #define MIGRATION_ATTRS		(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
 
-static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 min, u32 max)
+static int qp_state_refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 min, u32 max)
 {
 	ibdev_dbg(qp->ib.device, "modify QP: %s %u out of range [%u, %u]\n", name, value, min,
 		  max);
@@ -47,28 +47,28 @@ static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 min
 }
 
 /* The RDMA core checks only the GIDs of addresses. */
-static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
+static int qp_state_check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
 	if (rdma_ah_get_dlid(attr) > U16_MAX)
-		return refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
+		return qp_state_refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
 	if (rdma_ah_get_sl(attr) > SL_MAX)
-		return refuse(qp, "sl", rdma_ah_get_sl(attr), 0, SL_MAX);
+		return qp_state_refuse(qp, "sl", rdma_ah_get_sl(attr), 0, SL_MAX);
 	if (rdma_ah_get_path_bits(attr) > PATH_BITS_MAX)
-		return refuse(qp, "src_path_bits", rdma_ah_get_path_bits(attr), 0,
-			      PATH_BITS_MAX);
+		return qp_state_refuse(qp, "src_path_bits", rdma_ah_get_path_bits(attr), 0,
+				       PATH_BITS_MAX);
 	if (cxib_static_rate(&ibdev->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
-		return refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
-			      CXIB_RATE_MAX);
+		return qp_state_refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
+				       CXIB_RATE_MAX);
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH &&
 	    rdma_ah_read_grh(attr)->flow_label > FLOW_LABEL_MAX)
-		return refuse(qp, "flow_label", rdma_ah_read_grh(attr)->flow_label, 0,
-			      FLOW_LABEL_MAX);
+		return qp_state_refuse(qp, "flow_label", rdma_ah_read_grh(attr)->flow_label, 0,
+				       FLOW_LABEL_MAX);
 	return 0;
 }
 
-static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int err = 0;
 
@@ -78,13 +78,13 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 		return -EOPNOTSUPP;
 	}
 	if (mask & IB_QP_AV)
-		err = check_path(qp, &attr->ah_attr);
+		err = qp_state_check_path(qp, &attr->ah_attr);
 	if (!err && mask & IB_QP_ALT_PATH)
-		err = check_path(qp, &attr->alt_ah_attr);
+		err = qp_state_check_path(qp, &attr->alt_ah_attr);
 	return err;
 }
 
-static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	const struct ib_device_attr *max = &to_ibdev(qp->ib.device)->ib.attrs;
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
@@ -119,18 +119,18 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	for (i = 0; i < ARRAY_SIZE(ranges); i++)
 		if (mask & ranges[i].attribute &&
 		    (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max))
-			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].min,
-				      ranges[i].max);
+			return qp_state_refuse(qp, ranges[i].name, ranges[i].value, ranges[i].min,
+					       ranges[i].max);
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) {
 		ibdev_dbg(qp->ib.device, "modify QP: unsupported access flags 0x%x (mask 0x%x)\n",
 			  attr->qp_access_flags, QP_ACCESS);
 		return -EOPNOTSUPP;
 	}
-	return check_paths(qp, attr, mask);
+	return qp_state_check_paths(qp, attr, mask);
 }
 
-static bool is_transition_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
-			     int mask)
+static bool qp_state_is_transition_ok(const struct cxib_qp *qp, enum ib_qp_state from,
+				      enum ib_qp_state to, int mask)
 {
 	if (qp->ib.qp_type == IB_QPT_DRIVER)
 		return cxib_dc_modify_is_ok(qp, from, to, mask);
@@ -141,8 +141,8 @@ static bool is_transition_ok(const struct cxib_qp *qp, enum ib_qp_state from, en
 }
 
 /* A ULP with signature pipelining may request SQD for a QP that the device has just stopped. */
-static enum ib_qp_state state_before(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
-				     int mask)
+static enum ib_qp_state qp_state_before(const struct cxib_qp *qp,
+					const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_CUR_STATE)
 		return attr->cur_qp_state;
@@ -152,21 +152,21 @@ static enum ib_qp_state state_before(const struct cxib_qp *qp, const struct ib_q
 	return qp->state;
 }
 
-static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	enum ib_qp_state from = state_before(qp, attr, mask);
+	enum ib_qp_state from = qp_state_before(qp, attr, mask);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
 	/* The hold is authoritative: cur_qp_state cannot override it. */
 	if (qp->sq.state & CXIB_SQ_HELD && from != IB_QPS_SQD)
 		return -EINVAL;
-	if (!is_transition_ok(qp, from, to, mask)) {
+	if (!qp_state_is_transition_ok(qp, from, to, mask)) {
 		ibdev_dbg(&ibdev->ib, "QP 0x%x: invalid transition from state %d to %d, attr_mask 0x%x\n",
 			  qp->qpn, from, to, mask);
 		return -EINVAL;
 	}
-	return check_values(qp, attr, mask);
+	return qp_state_check_values(qp, attr, mask);
 }
 
 /* Attributes that RTS2RTS_QP can modify: the device has a held QP in RTS. */
@@ -175,7 +175,7 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 			 IB_QP_QKEY)
 
 /* Attributes that SQD2RTS_QP does not take: no public driver sends them with it. */
-static int attrs_after_sqd(const struct cxib_qp *qp)
+static int qp_state_attrs_after_sqd(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_xrc(qp) ? MIGRATION_ATTRS | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER :
 				    MIGRATION_ATTRS;
@@ -185,9 +185,9 @@ static int attrs_after_sqd(const struct cxib_qp *qp)
  * If RTS2RTS_QP fails, the device has the QP in RTS nevertheless. One that cxib_sq_drain() holds
  * stays in SQD, which is the only state that a hold can be left from.
  */
-static int modify_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	const int left = mask & attrs_after_sqd(qp);
+	const int left = mask & qp_state_attrs_after_sqd(qp);
 	struct ib_qp_attr in_rts = *attr;
 	struct cxib_qp_transition transition;
 	int err;
@@ -203,7 +203,7 @@ static int modify_after_sqd(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 	return err;
 }
 
-static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_qp_transition transition;
 	u8 stop = 0;
@@ -225,7 +225,7 @@ static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 		cxib_sq_restore_stop(qp, stop);
 	if (err || transition.opcode != HW_CMD_SQD_RTS_QP)
 		return err;
-	return modify_after_sqd(qp, attr, mask);
+	return qp_state_modify_after_sqd(qp, attr, mask);
 }
 
 /**
@@ -251,11 +251,11 @@ int cxib_qp_enable_drain_sigerr(struct cxib_qp *qp)
 }
 
 /* RST2INIT_QP clears drain_sigerr. */
-static int modify_to_init(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_to_init(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int err, reset_error;
 
-	err = modify_in_device(qp, attr, mask);
+	err = qp_state_modify_in_device(qp, attr, mask);
 	if (err || !qp->pipelining || qp->state != IB_QPS_RESET)
 		return err;
 	err = cxib_qp_enable_drain_sigerr(qp);
@@ -267,7 +267,7 @@ static int modify_to_init(struct cxib_qp *qp, const struct ib_qp_attr *attr, int
 }
 
 /* Whether a signature error has moved the QP to SQD in the device, too. */
-static int query_sqd(struct cxib_qp *qp, bool *in_sqd)
+static int qp_state_query_sqd(struct cxib_qp *qp, bool *in_sqd)
 {
 	struct hw_qpc context;
 	int err;
@@ -279,13 +279,13 @@ static int query_sqd(struct cxib_qp *qp, bool *in_sqd)
 	return err;
 }
 
-static bool is_resume(const struct ib_qp_attr *attr, int mask)
+static bool qp_state_is_resume(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS;
 }
 
 /* From SQD by cxib_sq_drain() to RTS or to SQD. */
-static int modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct ib_qp_attr in_device = *attr;
 	bool in_sqd;
@@ -298,7 +298,7 @@ static int modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 			  qp->qpn, mask & ~HELD_ATTRS);
 		return -EOPNOTSUPP;
 	}
-	err = query_sqd(qp, &in_sqd);
+	err = qp_state_query_sqd(qp, &in_sqd);
 	if (err)
 		return err;
 	/* The WQEs behind a stop of the device complete only after SQD2RTS_QP. */
@@ -307,21 +307,22 @@ static int modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 		return -EBUSY;
 	}
 	/* SQD2RTS_QP, the only command for it, would start the WQEs that wait. */
-	if (in_sqd && !is_resume(attr, mask)) {
+	if (in_sqd && !qp_state_is_resume(attr, mask)) {
 		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ stopped by the device\n", qp->qpn);
 		return -EBUSY;
 	}
 	in_device.cur_qp_state = in_sqd ? IB_QPS_SQD : IB_QPS_RTS;
 	in_device.qp_state = IB_QPS_RTS;
 	if (in_sqd || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
-		err = modify_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
-	if (!err && is_resume(attr, mask))
+		err = qp_state_modify_in_device(qp, &in_device,
+						mask | IB_QP_STATE | IB_QP_CUR_STATE);
+	if (!err && qp_state_is_resume(attr, mask))
 		cxib_sq_resume(qp);
 	return err;
 }
 
 /* The WQEs posted while the SQ was held are announced, so that the device flushes them. */
-static int modify_to_error(struct cxib_qp *qp)
+static int qp_state_modify_to_error(struct cxib_qp *qp)
 {
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
 	int err = cxib_cmd_2err_qp(commands, cxib_qp_uid(qp), qp->qpn);
@@ -331,21 +332,22 @@ static int modify_to_error(struct cxib_qp *qp)
 	return err;
 }
 
-static bool is_teardown(const struct ib_qp_attr *attr, int mask)
+static bool qp_state_is_teardown(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE &&
 	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 }
 
 /* ib_mad does this after each send error of a MAD. */
-static bool is_sqe_recovery(const struct ib_qp_attr *attr, int mask)
+static bool qp_state_is_sqe_recovery(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS &&
 	       mask & IB_QP_CUR_STATE && attr->cur_qp_state == IB_QPS_SQE;
 }
 
 /* The device may have stopped the SQ before the ULP asks for it. */
-static bool is_drain_request(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool qp_state_is_drain_request(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
+				      int mask)
 {
 	if (!(mask & IB_QP_STATE) || attr->qp_state != IB_QPS_SQD)
 		return false;
@@ -355,24 +357,24 @@ static bool is_drain_request(const struct cxib_qp *qp, const struct ib_qp_attr *
 		!(mask & ~(IB_QP_STATE | IB_QP_CUR_STATE)));
 }
 
-static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
 
 	if (qp->dct)
 		return cxib_dct_change(qp, attr, mask);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
-		return modify_to_error(qp);
+		return qp_state_modify_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
-		return modify_to_init(qp, attr, mask);
+		return qp_state_modify_to_init(qp, attr, mask);
 	if (qp->sq.state & CXIB_SQ_HELD)
-		return modify_held(qp, attr, mask);
-	if (is_drain_request(qp, attr, mask))
+		return qp_state_modify_held(qp, attr, mask);
+	if (qp_state_is_drain_request(qp, attr, mask))
 		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 				     attr->en_sqd_async_notify);
-	return modify_in_device(qp, attr, mask);
+	return qp_state_modify_in_device(qp, attr, mask);
 }
 
 /*
@@ -380,25 +382,25 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
  * succeeds, so that the ULP can tear down the QP. So does the SQE recovery of MAD QPs:
  * further MADs can be posted, and are flushed.
  */
-static int modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct cxib_command_queue *commands = commands_of(ibdev);
 	int err = -EIO;
 
 	if (!cxib_command_queue_is_fatal(commands))
-		err = execute(qp, attr, mask);
+		err = qp_state_execute(qp, attr, mask);
 	if (!err || !cxib_command_queue_is_fatal(commands))
 		return err;
-	if (is_teardown(attr, mask)) {
+	if (qp_state_is_teardown(attr, mask)) {
 		cxib_hw_dma_off(ibdev->hw);
 		cxib_sq_resume(qp);
 		return 0;
 	}
-	return cxib_qp_is_special(qp) && is_sqe_recovery(attr, mask) ? 0 : err;
+	return cxib_qp_is_special(qp) && qp_state_is_sqe_recovery(attr, mask) ? 0 : err;
 }
 
-static void store_attrs(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void qp_state_store_attrs(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->mutex);
 
@@ -421,30 +423,32 @@ static void store_attrs(struct cxib_qp *qp, const struct ib_qp_attr *attr, int m
 	cxib_qp_enter_state(qp, attr->qp_state);
 }
 
-static int modify_and_store(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_and_store(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
 
 	cxib_qp_adopt_stop(qp);
-	err = check(qp, attr, mask);
+	err = qp_state_check(qp, attr, mask);
 	if (!err)
-		err = modify(qp, attr, mask);
+		err = qp_state_modify(qp, attr, mask);
 	if (!err)
-		store_attrs(qp, attr, mask);
+		qp_state_store_attrs(qp, attr, mask);
 	return err;
 }
 
 /* What the device refuses for a stopped SQ, or what would resume it. */
-static bool needs_running_sq(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool qp_state_needs_running_sq(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
+				      int mask)
 {
-	return !is_teardown(attr, mask) && (qp->sq.state & CXIB_SQ_HELD ||
-					    !(mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD));
+	return !qp_state_is_teardown(attr, mask) &&
+	       (qp->sq.state & CXIB_SQ_HELD ||
+		!(mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD));
 }
 
 /* @err: what to return if the device has not stopped the SQ */
-static int handle_stop(struct cxib_qp *qp, int err)
+static int qp_state_handle_stop(struct cxib_qp *qp, int err)
 {
 	switch (cxib_qp_handle_stop(qp)) {
 	case CXIB_STOP_DRAINING:
@@ -461,15 +465,16 @@ static int handle_stop(struct cxib_qp *qp, int err)
 }
 
 /* Returns -EAGAIN if a stop has come between: the device refuses the command then. */
-static int try_modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_try_modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *attr,
+					 int mask)
 {
 	int err;
 
 	guard(mutex)(&qp->mutex);
-	if (!needs_running_sq(qp, attr, mask))
-		return modify_and_store(qp, attr, mask);
-	err = handle_stop(qp, 0) ?: modify_and_store(qp, attr, mask);
-	return err && err != -EAGAIN ? handle_stop(qp, err) : err;
+	if (!qp_state_needs_running_sq(qp, attr, mask))
+		return qp_state_modify_and_store(qp, attr, mask);
+	err = qp_state_handle_stop(qp, 0) ?: qp_state_modify_and_store(qp, attr, mask);
+	return err && err != -EAGAIN ? qp_state_handle_stop(qp, err) : err;
 }
 
 /*
@@ -478,23 +483,23 @@ static int try_modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *att
  * ERR. The SQ is paused, because a device that is given nothing but bad data could stop again
  * before each command.
  */
-static int modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int qp_state_modify_pipelined(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	const unsigned long limit = jiffies + STOP_PATIENCE;
-	int err = try_modify_pipelined(qp, attr, mask);
+	int err = qp_state_try_modify_pipelined(qp, attr, mask);
 
 	if (err != -EAGAIN)
 		return err;
 	cxib_sq_pause(qp);
 	do {
 		fsleep(1000);
-		err = try_modify_pipelined(qp, attr, mask);
+		err = qp_state_try_modify_pipelined(qp, attr, mask);
 	} while (err == -EAGAIN && time_before_eq(jiffies, limit));
 	cxib_sq_unpause(qp);
 	return err == -EAGAIN ? -EBUSY : err;
 }
 
-static bool is_pure_sqe_recovery(const struct ib_qp_attr *attr, int mask)
+static bool qp_state_is_pure_sqe_recovery(const struct ib_qp_attr *attr, int mask)
 {
 	return mask == (IB_QP_STATE | IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
 	       attr->qp_state == IB_QPS_RTS;
@@ -511,12 +516,12 @@ int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	/* libmlx5 may pass extensions that the driver does not support. */
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EOPNOTSUPP;
-	if (qp->gsi && is_pure_sqe_recovery(attr, mask) && !cxib_gsi_recover_sqe(qp))
+	if (qp->gsi && qp_state_is_pure_sqe_recovery(attr, mask) && !cxib_gsi_recover_sqe(qp))
 		return 0;
 	if (qp->sq.is_pipelined)
-		return modify_pipelined(qp, attr, mask);
+		return qp_state_modify_pipelined(qp, attr, mask);
 	scoped_guard(mutex, &qp->mutex)
-		err = modify_and_store(qp, attr, mask);
+		err = qp_state_modify_and_store(qp, attr, mask);
 	if (!err && qp->gsi)
 		cxib_gsi_modify(qp, attr, mask);
 	return err;

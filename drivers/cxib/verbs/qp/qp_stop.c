@@ -297,7 +297,7 @@ enum cxib_stop cxib_qp_handle_stop(struct cxib_qp *qp)
 	struct cxib_pipelining *pipelining = qp->pipelining;
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
 	u32 stops = READ_ONCE(qp->sq.num_stops);
-	/* Pairs with retire_send(). */
+	/* Pairs with cqe_retire_send(). */
 	u32 consumed = smp_load_acquire(&qp->sq.cons_index);
 	struct hw_qpc context;
 	int err;

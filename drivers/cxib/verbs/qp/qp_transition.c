@@ -59,7 +59,7 @@ static const struct {
  * Returns the optional parameters of a transition of a connected QP. @access: access parameters
  * that the transport supports.
  */
-static u32 connected_optional(u16 opcode, u32 access)
+static u32 transition_connected_optional(u16 opcode, u32 access)
 {
 	const u32 migration = HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
 			      HW_QP_OPTIONAL_PARAMETERS_PM_STATE;
@@ -85,7 +85,7 @@ static u32 connected_optional(u16 opcode, u32 access)
 	}
 }
 
-static u32 datagram_optional(u16 opcode)
+static u32 transition_datagram_optional(u16 opcode)
 {
 	switch (opcode) {
 	case HW_CMD_RST2INIT_QP:
@@ -104,7 +104,7 @@ static u32 datagram_optional(u16 opcode)
  * Firmware is known to accept these parameters, because they are those of opt_mask in mlx5_ib.
  * opt_mask has none for SMI, GSI and UMR QPs and DCIs, and none for XRC QPs in SQD2RTS_QP.
  */
-static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
+static u32 transition_optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 {
 	u32 wanted = 0;
 	size_t i;
@@ -119,17 +119,18 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 			return 0;
 		fallthrough;
 	case IB_QPT_RC:
-		return wanted & connected_optional(opcode, ACCESS_PARAMETERS);
+		return wanted & transition_connected_optional(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
-		return wanted & connected_optional(opcode, HW_QP_OPTIONAL_PARAMETERS_RWE);
+		return wanted &
+		       transition_connected_optional(opcode, HW_QP_OPTIONAL_PARAMETERS_RWE);
 	case IB_QPT_UD:
-		return wanted & datagram_optional(opcode);
+		return wanted & transition_datagram_optional(opcode);
 	default:
 		return 0;
 	}
 }
 
-static u32 migration_state(enum ib_mig_state state)
+static u32 transition_migration_state(enum ib_mig_state state)
 {
 	switch (state) {
 	case IB_MIG_ARMED:
@@ -142,8 +143,8 @@ static u32 migration_state(enum ib_mig_state state)
 }
 
 /* Fills the access rights of the remote peer. RDMA READs and atomics need responder resources. */
-static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-			struct hw_qpc *context)
+static void transition_fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
+				   int mask, struct hw_qpc *context)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
@@ -163,8 +164,8 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-static void fill_path(const struct cxib_ibdev *ibdev, struct hw_ads *path,
-		      const struct rdma_ah_attr *attr)
+static void transition_fill_path(const struct cxib_ibdev *ibdev, struct hw_ads *path,
+				 const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
 
@@ -183,15 +184,15 @@ static void fill_path(const struct cxib_ibdev *ibdev, struct hw_ads *path,
 	memcpy(hw_ads_rgid_rip(path), route->dgid.raw, sizeof(route->dgid.raw));
 }
 
-static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-		       struct hw_qpc *context)
+static void transition_fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+				  struct hw_qpc *context)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct hw_ads *primary = hw_qpc_primary_address_path(context);
 	struct hw_ads *alternate = hw_qpc_secondary_address_path(context);
 
 	if (mask & IB_QP_AV)
-		fill_path(ibdev, primary, &attr->ah_attr);
+		transition_fill_path(ibdev, primary, &attr->ah_attr);
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_ads_set_pkey_index(primary, attr->pkey_index);
 	/* Each path has a port, which may have been set by RST2INIT. */
@@ -202,15 +203,15 @@ static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	if (mask & IB_QP_TIMEOUT)
 		hw_ads_set_ack_timeout(primary, attr->timeout);
 	if (mask & IB_QP_ALT_PATH) {
-		fill_path(ibdev, alternate, &attr->alt_ah_attr);
+		transition_fill_path(ibdev, alternate, &attr->alt_ah_attr);
 		hw_ads_set_pkey_index(alternate, attr->alt_pkey_index);
 		hw_ads_set_vhca_port_num(alternate, attr->alt_port_num);
 		hw_ads_set_ack_timeout(alternate, attr->alt_timeout);
 	}
 }
 
-static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-			      struct hw_qpc *context)
+static void transition_fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
+					 int mask, struct hw_qpc *context)
 {
 	if (cxib_qp_is_special(qp)) {
 		hw_qpc_set_mtu(context, HW_QP_MTU_256_BYTES);
@@ -225,7 +226,8 @@ static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr 
 }
 
 /* Fills the fields of connected QPs. */
-static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_qpc *context)
+static void transition_fill_connection(const struct ib_qp_attr *attr, int mask,
+				       struct hw_qpc *context)
 {
 	if (mask & IB_QP_DEST_QPN)
 		hw_qpc_set_remote_qpn(context, attr->dest_qp_num);
@@ -243,7 +245,7 @@ static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_q
 		hw_qpc_set_log_sra_max(context, order_base_2(attr->max_rd_atomic));
 }
 
-static void repeat_cqns(const struct cxib_qp *qp, struct hw_qpc *context)
+static void transition_repeat_cqns(const struct cxib_qp *qp, struct hw_qpc *context)
 {
 	switch (qp->ib.qp_type) {
 	case IB_QPT_XRC_TGT:
@@ -263,16 +265,16 @@ static void repeat_cqns(const struct cxib_qp *qp, struct hw_qpc *context)
  * mlx5_ib also repeats them in each transition; it repeats the CQNs only for some types, see its
  * get_cqs().
  */
-static void repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
+static void transition_repeat_creation(const struct cxib_qp *qp, struct hw_qpc *context)
 {
 	hw_qpc_set_st(context, cxib_qp_service_type(qp->ib.qp_type));
 	hw_qpc_set_pd(context, cxib_qp_pdn(qp));
-	repeat_cqns(qp, context);
+	transition_repeat_cqns(qp, context);
 }
 
 /* Fills fields that the device reads only in RST2INIT. dbr_addr is for the RQ. */
-static void fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-		      struct hw_qpc *context)
+static void transition_fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+				 struct hw_qpc *context)
 {
 	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
 
@@ -282,12 +284,13 @@ static void fill_init(const struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 		hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
-static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
-			 struct hw_qpc *context)
+static void transition_fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
+				    int mask, struct hw_qpc *context)
 {
-	repeat_creation(qp, context);
-	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
-						     attr->path_mig_state : IB_MIG_MIGRATED));
+	transition_repeat_creation(qp, context);
+	hw_qpc_set_pm_state(context, transition_migration_state(mask & IB_QP_PATH_MIG_STATE ?
+									attr->path_mig_state :
+									IB_MIG_MIGRATED));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
 	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
@@ -295,10 +298,10 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)
 		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
-	fill_message_size(qp, attr, mask, context);
-	fill_access(qp, attr, mask, context);
-	fill_paths(qp, attr, mask, context);
-	fill_connection(attr, mask, context);
+	transition_fill_message_size(qp, attr, mask, context);
+	transition_fill_access(qp, attr, mask, context);
+	transition_fill_paths(qp, attr, mask, context);
+	transition_fill_connection(attr, mask, context);
 }
 
 /**
@@ -323,10 +326,10 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	};
 	if (!transition->opcode)
 		return -EOPNOTSUPP;
-	transition->optional = optional_parameters(qp, transition->opcode, mask);
-	fill_context(qp, attr, mask, &transition->context);
+	transition->optional = transition_optional_parameters(qp, transition->opcode, mask);
+	transition_fill_context(qp, attr, mask, &transition->context);
 	if (transition->opcode == HW_CMD_RST2INIT_QP)
-		fill_init(qp, attr, mask, &transition->context);
+		transition_fill_init(qp, attr, mask, &transition->context);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);

@@ -16,7 +16,7 @@
 /* An mkey is its index and a variant of 8 bits, which each registration may change. */
 #define KEY_VARIANT	GENMASK(7, 0)
 
-static struct cxib_sq_entry *entry_at(const struct cxib_qp *qp, u32 at)
+static struct cxib_sq_entry *sq_entry_at(const struct cxib_qp *qp, u32 at)
 {
 	return &qp->sq.entries[at & qp->sq.mask];
 }
@@ -24,7 +24,7 @@ static struct cxib_sq_entry *entry_at(const struct cxib_qp *qp, u32 at)
 /* WQEBBs of the WQE at @at, of those before @end; 0: no WQE begins there. */
 static u32 sq_blocks_at(const struct cxib_qp *qp, u32 at, u32 end)
 {
-	u32 blocks = entry_at(qp, at)->blocks;
+	u32 blocks = sq_entry_at(qp, at)->blocks;
 
 	return blocks <= end - at ? blocks : 0;
 }
@@ -44,7 +44,7 @@ int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 consumed, u32
 {
 	const struct cxib_sq *sq = &qp->sq;
 	u32 waiting = (u16)(sq->prod_index - counter);
-	/* Pairs with retire_send(): the entries were read before cons_index moved. */
+	/* Pairs with cqe_retire_send(): the entries were read before cons_index moved. */
 	u32 outstanding = sq->prod_index - smp_load_acquire(&sq->cons_index);
 
 	lockdep_assert_held(&sq->lock);
@@ -54,27 +54,27 @@ int cxib_sq_find_resume(const struct cxib_qp *qp, u16 counter, u32 consumed, u32
 	if (waiting > outstanding)
 		return -ENOTCONN;
 	*resume = sq->prod_index - waiting;
-	return waiting && !entry_at(qp, *resume)->blocks ? -EIO : 0;
+	return waiting && !sq_entry_at(qp, *resume)->blocks ? -EIO : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_find_resume);
 
-static bool is_cancelled(const struct cxib_sq_entry *entry)
+static bool sq_is_cancelled(const struct cxib_sq_entry *entry)
 {
 	return entry->opcode >= CXIB_WC_CANCELLED && entry->opcode < CXIB_WC_SUB_WQE;
 }
 
 /* A registration or invalidation that the ULP relies on, of one WQE or several. */
-static bool changes_key(const struct cxib_sq_entry *entry)
+static bool sq_changes_key(const struct cxib_sq_entry *entry)
 {
 	return entry->opcode == IB_WC_REG_MR || entry->opcode == IB_WC_LOCAL_INV ||
 	       entry->opcode == CXIB_WC_SUB_WQE;
 }
 
 /* Only the opcode changes: a WQE of several WQEBBs becomes a NOP of this length. */
-static void cancel_at(struct cxib_qp *qp, u32 at)
+static void sq_cancel_at(struct cxib_qp *qp, u32 at)
 {
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, at);
-	struct cxib_sq_entry *entry = entry_at(qp, at);
+	struct cxib_sq_entry *entry = sq_entry_at(qp, at);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, at & U16_MAX, HW_WQE_OPCODE_NOP);
 	entry->opcode |= CXIB_WC_CANCELLED;
@@ -98,22 +98,22 @@ int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id)
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	/* Pairs with retire_send(). */
+	/* Pairs with cqe_retire_send(). */
 	if ((s32)(smp_load_acquire(&qp->sq.cons_index) - from) > 0)
 		return -ENOTCONN;
 	for (at = from; at != end; at += blocks) {
 		blocks = sq_blocks_at(qp, at, end);
 		if (!blocks)
 			return -ENOTCONN;
-		if (entry_at(qp, at)->wr_id == wr_id && changes_key(entry_at(qp, at)))
+		if (sq_entry_at(qp, at)->wr_id == wr_id && sq_changes_key(sq_entry_at(qp, at)))
 			return -EOPNOTSUPP;
 	}
-	for (at = from; at != end; at += entry_at(qp, at)->blocks) {
-		const struct cxib_sq_entry *entry = entry_at(qp, at);
+	for (at = from; at != end; at += sq_entry_at(qp, at)->blocks) {
+		const struct cxib_sq_entry *entry = sq_entry_at(qp, at);
 
 		if (entry->wr_id != wr_id || entry->opcode >= CXIB_WC_CANCELLED)
 			continue;
-		cancel_at(qp, at);
+		sq_cancel_at(qp, at);
 		cancelled++;
 	}
 	return cancelled;
@@ -121,7 +121,7 @@ int cxib_sq_cancel(struct cxib_qp *qp, u32 from, u64 wr_id)
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_cancel);
 
 /* DS before the data segments of a WQE that transfers data; 0: it has none. */
-static u32 first_data_ds(u32 opcode)
+static u32 sq_first_data_ds(u32 opcode)
 {
 	switch (opcode) {
 	case HW_WQE_OPCODE_RDMA_WRITE:
@@ -138,10 +138,10 @@ static u32 first_data_ds(u32 opcode)
 }
 
 /* Inline data, which may look like any mkey, are of a WQE that has nothing else. */
-static bool transfers(const struct cxib_qp *qp, u32 at, u32 key)
+static bool sq_transfers(const struct cxib_qp *qp, u32 at, u32 key)
 {
 	const struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, at);
-	u32 ds = first_data_ds(hw_wqe_ctrl_seg_get_opcode(control));
+	u32 ds = sq_first_data_ds(hw_wqe_ctrl_seg_get_opcode(control));
 	u32 end = hw_wqe_ctrl_seg_get_ds(control);
 
 	for (; ds && ds < end; ds++) {
@@ -158,17 +158,17 @@ static bool transfers(const struct cxib_qp *qp, u32 at, u32 key)
 }
 
 /* Finds the newest transfer with mkey @key that the device has started; false without one. */
-static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *transfer)
+static bool sq_find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *transfer)
 {
 	bool found = false;
-	/* Pairs with retire_send(): the entries were read before cons_index moved. */
+	/* Pairs with cqe_retire_send(): the entries were read before cons_index moved. */
 	u32 blocks, at = smp_load_acquire(&qp->sq.cons_index);
 
 	for (; (s32)(resume - at) > 0; at += blocks) {
 		blocks = sq_blocks_at(qp, at, resume);
 		if (!blocks)
 			return false;
-		if (!transfers(qp, at, key))
+		if (!sq_transfers(qp, at, key))
 			continue;
 		*transfer = at;
 		found = true;
@@ -176,7 +176,7 @@ static bool find_transfer(const struct cxib_qp *qp, u32 resume, u32 key, u32 *tr
 	return found;
 }
 
-static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
+static bool sq_waits_for_reads(const struct cxib_qp *qp, u32 at)
 {
 	u32 fence = hw_wqe_ctrl_seg_get_fm(cxib_sq_wqebb(qp, at));
 
@@ -186,9 +186,9 @@ static bool waits_for_reads(const struct cxib_qp *qp, u32 at)
 /* Cancels a WR unless it is cancelled already. Returns the number of those cancelled. */
 static int sq_cancel_once(struct cxib_qp *qp, u32 at)
 {
-	if (is_cancelled(entry_at(qp, at)))
+	if (sq_is_cancelled(sq_entry_at(qp, at)))
 		return 0;
-	cancel_at(qp, at);
+	sq_cancel_at(qp, at);
 	return 1;
 }
 
@@ -203,7 +203,7 @@ static bool sq_find_response(const struct cxib_qp *qp, u32 transfer, u32 *respon
 		at += blocks;
 		if (!blocks || at == end)
 			return false;
-	} while (!waits_for_reads(qp, at));
+	} while (!sq_waits_for_reads(qp, at));
 	*response = at;
 	return true;
 }
@@ -218,7 +218,8 @@ static int sq_cancel_success(struct cxib_qp *qp, u32 resume, u32 transfer)
 
 	if (!cxib_sq_is_signaled(qp, transfer) && !sq_find_response(qp, transfer, &at))
 		return -ENOENT;
-	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) || changes_key(entry_at(qp, at)))
+	if ((s32)(at - resume) < 0 || !cxib_sq_is_signaled(qp, at) ||
+	    sq_changes_key(sq_entry_at(qp, at)))
 		return -ENOENT;
 	return sq_cancel_once(qp, at);
 }
@@ -243,7 +244,7 @@ int cxib_sq_cancel_response(struct cxib_qp *qp, u32 resume, u32 key)
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	if (!find_transfer(qp, resume, key, &transfer) || cxib_sq_is_signaled(qp, transfer))
+	if (!sq_find_transfer(qp, resume, key, &transfer) || cxib_sq_is_signaled(qp, transfer))
 		return 0;
 	return sq_cancel_success(qp, resume, transfer);
 }
@@ -272,7 +273,7 @@ int cxib_sq_cancel_unchecked(struct cxib_qp *qp, u32 resume, u32 key)
 		blocks = sq_blocks_at(qp, at, end);
 		if (!blocks)
 			return -ENOENT;
-		if (!transfers(qp, at, key))
+		if (!sq_transfers(qp, at, key))
 			continue;
 		err = sq_cancel_success(qp, resume, at);
 		if (err < 0)

@@ -14,8 +14,8 @@
 /* No protection information. */
 #define NO_BLOCKS	0
 
-static int block_size_code(const struct cxib_device_caps *caps, const struct ib_sig_domain *domain,
-			   u32 *code)
+static int bsf_block_size_code(const struct cxib_device_caps *caps,
+			       const struct ib_sig_domain *domain, u32 *code)
 {
 	switch (domain->sig.dif.pi_interval) {
 	case 512:
@@ -41,29 +41,30 @@ static int block_size_code(const struct cxib_device_caps *caps, const struct ib_
 }
 
 /* The seed of the guard is all ones or all zeros. */
-static bool seed_is_valid(const struct ib_t10_dif_domain *dif)
+static bool bsf_seed_is_valid(const struct ib_t10_dif_domain *dif)
 {
 	return dif->bg == 0 || dif->bg == U16_MAX;
 }
 
-static int check_domain(const struct cxib_device_caps *caps, const struct ib_sig_domain *domain,
-			u32 *block_size)
+static int bsf_check_domain(const struct cxib_device_caps *caps, const struct ib_sig_domain *domain,
+			    u32 *block_size)
 {
 	*block_size = NO_BLOCKS;
 	switch (domain->sig_type) {
 	case IB_SIG_TYPE_NONE:
 		return 0;
 	case IB_SIG_TYPE_T10_DIF:
-		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM || !seed_is_valid(&domain->sig.dif))
+		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM ||
+		    !bsf_seed_is_valid(&domain->sig.dif))
 			return -EINVAL;
-		return block_size_code(caps, domain, block_size);
+		return bsf_block_size_code(caps, domain, block_size);
 	default:
 		return -EINVAL;
 	}
 }
 
 /* Separate metadata in memory must match the number of blocks. */
-static bool metadata_fits(const struct cxib_sig_mr *mr)
+static bool bsf_metadata_fits(const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
 	u32 interval = memory->sig.dif.pi_interval;
@@ -76,14 +77,14 @@ static bool metadata_fits(const struct cxib_sig_mr *mr)
 	       mr->metadata.length == mr->data.length / interval * CXIB_DIF_SIZE;
 }
 
-static u32 escape_of(const struct ib_t10_dif_domain *dif)
+static u32 bsf_escape_of(const struct ib_t10_dif_domain *dif)
 {
 	if (!dif->app_escape)
 		return HW_BSF_ESCAPE_NONE;
 	return dif->ref_escape ? HW_BSF_ESCAPE_APPREF : HW_BSF_ESCAPE_APPTAG;
 }
 
-static void fill_inline(struct hw_bsf_inl *inl, const struct ib_t10_dif_domain *dif)
+static void bsf_fill_inline(struct hw_bsf_inl *inl, const struct ib_t10_dif_domain *dif)
 {
 	inl->dw[0] = hw_bsf_inl_pack_00(1, 1, dif->app_tag);
 	inl->dw[1] = hw_bsf_inl_pack_04(dif->ref_tag);
@@ -91,12 +92,12 @@ static void fill_inline(struct hw_bsf_inl *inl, const struct ib_t10_dif_domain *
 					HW_BSF_SIG_TYPE_DIF_CRC :
 					HW_BSF_SIG_TYPE_DIF_IPCS,
 					1, dif->bg != 0);
-	inl->dw[3] = hw_bsf_inl_pack_0c(dif->ref_remap, escape_of(dif), dif->apptag_check_mask);
+	inl->dw[3] = hw_bsf_inl_pack_0c(dif->ref_remap, bsf_escape_of(dif), dif->apptag_check_mask);
 }
 
 /* Fields that are equal in both domains are copied without a check. */
-static u32 copied_bytes(const struct ib_t10_dif_domain *wire,
-			const struct ib_t10_dif_domain *memory)
+static u32 bsf_copied_bytes(const struct ib_t10_dif_domain *wire,
+			    const struct ib_t10_dif_domain *memory)
 {
 	u32 mask = 0;
 
@@ -109,12 +110,12 @@ static u32 copied_bytes(const struct ib_t10_dif_domain *wire,
 	return mask;
 }
 
-static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u32 memory_size)
+static __be32 bsf_block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u32 memory_size)
 {
 	bool same = wire_size != NO_BLOCKS && wire_size == memory_size;
 
 	if (same)
-		wire_size = copied_bytes(&attrs->wire.sig.dif, &attrs->mem.sig.dif);
+		wire_size = bsf_copied_bytes(&attrs->wire.sig.dif, &attrs->mem.sig.dif);
 	return hw_bsf_basic_pack_00(HW_BSF_SIZE_WITH_INLINE, same, attrs->check_mask, wire_size,
 				    memory_size);
 }
@@ -135,22 +136,22 @@ int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr)
 	struct hw_bsf_basic *basic = hw_bsf_basic(bsf);
 	u32 wire_size, memory_size;
 
-	if (check_domain(caps, &attrs->wire, &wire_size) ||
-	    check_domain(caps, &attrs->mem, &memory_size) || !metadata_fits(mr))
+	if (bsf_check_domain(caps, &attrs->wire, &wire_size) ||
+	    bsf_check_domain(caps, &attrs->mem, &memory_size) || !bsf_metadata_fits(mr))
 		return -EINVAL;
 	*bsf = (struct hw_bsf){};
-	basic->dw[0] = block_structure(attrs, wire_size, memory_size);
+	basic->dw[0] = bsf_block_structure(attrs, wire_size, memory_size);
 	/* As mlx5_ib: with interleaved protection information, which is part of the range. */
 	basic->dw[1] = hw_bsf_basic_pack_04(mr->data.length);
 	if (wire_size != NO_BLOCKS) {
 		basic->dw[2] = hw_bsf_basic_pack_08(HW_BSF_BLOCK_FORMAT_T10_DIF,
 						    mr->wire_psv);
-		fill_inline(hw_bsf_w_inl(bsf), &attrs->wire.sig.dif);
+		bsf_fill_inline(hw_bsf_w_inl(bsf), &attrs->wire.sig.dif);
 	}
 	if (memory_size != NO_BLOCKS) {
 		basic->dw[3] = hw_bsf_basic_pack_0c(HW_BSF_BLOCK_FORMAT_T10_DIF,
 						    mr->memory_psv);
-		fill_inline(hw_bsf_m_inl(bsf), &attrs->mem.sig.dif);
+		bsf_fill_inline(hw_bsf_m_inl(bsf), &attrs->mem.sig.dif);
 	}
 	return 0;
 }

@@ -25,7 +25,7 @@
 #define WIRE		0
 #define MEMORY		1
 
-static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int sig_mr_create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
@@ -39,7 +39,7 @@ static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->klm_mkey);
 }
 
-static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int sig_mr_create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
@@ -58,7 +58,7 @@ static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 }
 
 /* The driver clears the mkey in the CQE of an error that it has noted: no MR has this index. */
-static int check_mkey(struct cxib_ibdev *ibdev, u32 key)
+static int sig_mr_check_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
 	if (key >> KEY_INDEX_SHIFT)
 		return 0;
@@ -66,12 +66,12 @@ static int check_mkey(struct cxib_ibdev *ibdev, u32 key)
 	return -EIO;
 }
 
-static void destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
+static void sig_mr_destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
 	cxib_finish_destroy(ibdev, cxib_cmd_destroy_mkey(commands_of(ibdev), key, false));
 }
 
-static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int sig_mr_create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	u32 numbers[CXIB_PSV_COUNT];
 	int err;
@@ -82,7 +82,7 @@ static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return err;
 }
 
-static void destroy_psvs(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
+static void sig_mr_destroy_psvs(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 
@@ -91,20 +91,21 @@ static void destroy_psvs(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
 }
 
 /* CQEs of signature errors find the MR from here on. */
-static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int sig_mr_create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr,
+				   struct ib_pd *pd)
 {
 	int err;
 
-	err = create_psvs(mr, pd);
+	err = sig_mr_create_psvs(mr, pd);
 	if (err)
 		return err;
-	err = create_klm_mkey(mr, pd);
+	err = sig_mr_create_klm_mkey(mr, pd);
 	if (err)
 		goto destroy_psvs;
-	err = create_mkey(mr, pd);
+	err = sig_mr_create_mkey(mr, pd);
 	if (err)
 		goto destroy_klm_mkey;
-	err = check_mkey(ibdev, mr->mr.ib.lkey);
+	err = sig_mr_check_mkey(ibdev, mr->mr.ib.lkey);
 	if (!err)
 		err = xa_insert_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
 				    GFP_KERNEL);
@@ -113,15 +114,15 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, st
 	return 0;
 
 destroy_mkey:
-	destroy_mkey(ibdev, mr->mr.ib.lkey);
+	sig_mr_destroy_mkey(ibdev, mr->mr.ib.lkey);
 destroy_klm_mkey:
-	destroy_mkey(ibdev, mr->klm_mkey);
+	sig_mr_destroy_mkey(ibdev, mr->klm_mkey);
 destroy_psvs:
-	destroy_psvs(ibdev, mr);
+	sig_mr_destroy_psvs(ibdev, mr);
 	return err;
 }
 
-static int check_sizes(struct ib_pd *ib, u32 max_data, u32 max_metadata)
+static int sig_mr_check_sizes(struct ib_pd *ib, u32 max_data, u32 max_metadata)
 {
 	if (!to_ibdev(ib->device)->hw->caps.sho)
 		return -EOPNOTSUPP;
@@ -150,7 +151,7 @@ struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 max_data, u32 max_me
 	struct cxib_sig_mr *mr;
 	int err;
 
-	err = check_sizes(ib, max_data, max_metadata);
+	err = sig_mr_check_sizes(ib, max_data, max_metadata);
 	if (err)
 		return ERR_PTR(err);
 	err = cxib_pd_create_dma_mkey(ib);
@@ -168,7 +169,7 @@ struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 max_data, u32 max_me
 	err = cxib_mr_alloc_descs(ib->device, &mr->mr);
 	if (err)
 		goto free_mr;
-	err = create_in_device(to_ibdev(ib->device), mr, ib);
+	err = sig_mr_create_in_device(to_ibdev(ib->device), mr, ib);
 	if (err)
 		goto free_list;
 	return &mr->mr.ib;
@@ -186,7 +187,7 @@ static struct xarray *sig_mrs_of(struct ib_device *device)
 }
 
 /* The driver cannot find the transfer of the QP that has failed any more. */
-static void drop_failed_mr(struct cxib_sig_mr *mr)
+static void sig_mr_drop_failed(struct cxib_sig_mr *mr)
 {
 	lockdep_assert_held(&sig_mrs_of(mr->mr.ib.device)->xa_lock);
 
@@ -208,24 +209,24 @@ void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 
 	/* First, because another MR can get the index as soon as the mkey is destroyed. */
 	xa_lock_irq(&ibdev->sig_mrs);
-	drop_failed_mr(mr);
+	sig_mr_drop_failed(mr);
 	__xa_erase(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
 	xa_unlock_irq(&ibdev->sig_mrs);
-	destroy_mkey(ibdev, mr->mr.ib.lkey);
-	destroy_mkey(ibdev, mr->klm_mkey);
-	destroy_psvs(ibdev, mr);
+	sig_mr_destroy_mkey(ibdev, mr->mr.ib.lkey);
+	sig_mr_destroy_mkey(ibdev, mr->klm_mkey);
+	sig_mr_destroy_psvs(ibdev, mr);
 	cxib_mr_free_descs(&ibdev->ib, &mr->mr);
 	kfree(mr);
 }
 
 /* A scatterlist whose entries become KLMs. */
-struct klms {
+struct sig_mr_klms {
 	struct scatterlist *list;
 	int count;
 	unsigned int *offset;
 };
 
-static unsigned int take_offset(const struct klms *klms)
+static unsigned int sig_mr_take_offset(const struct sig_mr_klms *klms)
 {
 	unsigned int offset = klms->offset ? *klms->offset : 0;
 
@@ -234,7 +235,7 @@ static unsigned int take_offset(const struct klms *klms)
 	return offset;
 }
 
-static u64 length_of(const struct klms *klms)
+static u64 sig_mr_length_of(const struct sig_mr_klms *klms)
 {
 	struct scatterlist *sg;
 	u64 length = 0;
@@ -246,10 +247,11 @@ static u64 length_of(const struct klms *klms)
 }
 
 /* Writes KLMs from entry number @first on. */
-static void list_klms(struct cxib_sig_mr *mr, unsigned int first, const struct klms *klms)
+static void sig_mr_list_klms(struct cxib_sig_mr *mr, unsigned int first,
+			     const struct sig_mr_klms *klms)
 {
 	struct hw_klm *entry = (struct hw_klm *)mr->mr.descs + first;
-	unsigned int skip = take_offset(klms);
+	unsigned int skip = sig_mr_take_offset(klms);
 	struct scatterlist *sg;
 	int i;
 
@@ -260,16 +262,16 @@ static void list_klms(struct cxib_sig_mr *mr, unsigned int first, const struct k
 	}
 }
 
-static void map_with_list(struct cxib_sig_mr *mr, const struct klms *data,
-			  const struct klms *metadata)
+static void sig_mr_map_with_list(struct cxib_sig_mr *mr, const struct sig_mr_klms *data,
+				 const struct sig_mr_klms *metadata)
 {
 	struct device *dev = to_ibdev(mr->mr.ib.device)->hw->bus->dev;
 	struct cxib_mr *klms = &mr->mr;
 
 	dma_sync_single_for_cpu(dev, klms->desc_map, klms->list_size, DMA_TO_DEVICE);
 	memset(klms->descs, 0, klms->list_size);
-	list_klms(mr, 0, data);
-	list_klms(mr, data->count, metadata);
+	sig_mr_list_klms(mr, 0, data);
+	sig_mr_list_klms(mr, data->count, metadata);
 	dma_sync_single_for_device(dev, klms->desc_map, klms->list_size, DMA_TO_DEVICE);
 	cxib_mr_set_ndescs(klms, data->count + metadata->count);
 	mr->data.key = mr->klm_mkey;
@@ -279,21 +281,23 @@ static void map_with_list(struct cxib_sig_mr *mr, const struct klms *data,
 }
 
 /* One entry each: the DMA MR mkey covers them without KLMs. */
-static void map_without_list(struct cxib_sig_mr *mr, const struct klms *data,
-			     const struct klms *metadata)
+static void sig_mr_map_without_list(struct cxib_sig_mr *mr, const struct sig_mr_klms *data,
+				    const struct sig_mr_klms *metadata)
 {
 	const u32 key = to_pd(mr->mr.ib.pd)->key;
 
 	cxib_mr_set_ndescs(&mr->mr, 0);
 	mr->data.key = key;
-	mr->data.address = sg_dma_address(data->list) + take_offset(data);
+	mr->data.address = sg_dma_address(data->list) + sig_mr_take_offset(data);
 	mr->metadata.key = key;
 	mr->metadata.address = 0;
 	if (metadata->count)
-		mr->metadata.address = sg_dma_address(metadata->list) + take_offset(metadata);
+		mr->metadata.address =
+			sg_dma_address(metadata->list) + sig_mr_take_offset(metadata);
 }
 
-static int map(struct cxib_sig_mr *mr, const struct klms *data, const struct klms *metadata)
+static int sig_mr_map(struct cxib_sig_mr *mr, const struct sig_mr_klms *data,
+		      const struct sig_mr_klms *metadata)
 {
 	u64 data_length, metadata_length;
 
@@ -301,16 +305,16 @@ static int map(struct cxib_sig_mr *mr, const struct klms *data, const struct klm
 		return -EINVAL;
 	if (data->count + metadata->count > mr->mr.max_descs)
 		return -ENOMEM;
-	data_length = length_of(data);
-	metadata_length = length_of(metadata);
+	data_length = sig_mr_length_of(data);
+	metadata_length = sig_mr_length_of(metadata);
 	if (!data_length || data_length + metadata_length > U32_MAX)
 		return -EINVAL;
 	mr->data.length = data_length;
 	mr->metadata.length = metadata_length;
 	if (data->count == 1 && metadata->count <= 1)
-		map_without_list(mr, data, metadata);
+		sig_mr_map_without_list(mr, data, metadata);
 	else
-		map_with_list(mr, data, metadata);
+		sig_mr_map_with_list(mr, data, metadata);
 	return 0;
 }
 
@@ -334,12 +338,12 @@ int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count
 		      unsigned int *data_offset, struct scatterlist *metadata,
 		      int metadata_count, unsigned int *metadata_offset)
 {
-	const struct klms data_klms = { data, data_count, data_offset };
-	const struct klms metadata_klms = { metadata, metadata_count, metadata_offset };
+	const struct sig_mr_klms data_klms = { data, data_count, data_offset };
+	const struct sig_mr_klms metadata_klms = { metadata, metadata_count, metadata_offset };
 	struct cxib_sig_mr *mr = to_sig_mr(ib);
 	int err;
 
-	err = map(mr, &data_klms, &metadata_klms);
+	err = sig_mr_map(mr, &data_klms, &metadata_klms);
 	if (err)
 		return err;
 	ib->iova = 0;
@@ -350,7 +354,7 @@ int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count
 EXPORT_SYMBOL_IF_KUNIT(cxib_map_mr_sg_pi);
 
 /* Decodes the wrong field; the first one of the block if there are several. */
-static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *error)
+static void sig_mr_decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *error)
 {
 	const u32 syndrome = hw_sig_err_cqe_get_syndrome(entry);
 	const u32 expected = hw_sig_err_cqe_get_expected_trans_sig(entry);
@@ -374,7 +378,7 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 }
 
 /* Each error of the QP counts: one whose MR is not known must not pass for none. */
-static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_mr *mr)
+static void sig_mr_list_failed(struct cxib_pipelining *pipelining, struct cxib_sig_mr *mr)
 {
 	lockdep_assert_held(&sig_mrs_of(pipelining->qp->ib.device)->xa_lock);
 
@@ -384,20 +388,20 @@ static void list_failed_mr(struct cxib_pipelining *pipelining, struct cxib_sig_m
 		return;
 	}
 	if (mr->failed_in != pipelining)
-		drop_failed_mr(mr);
+		sig_mr_drop_failed(mr);
 	mr->failed_in = pipelining;
 	list_move_tail(&mr->failed_node, &pipelining->failed);
 }
 
 /* Returns false for a second error of one registration. */
-static bool record_error(struct cxib_sig_mr *mr, const struct hw_sig_err_cqe *entry)
+static bool sig_mr_record_error(struct cxib_sig_mr *mr, const struct hw_sig_err_cqe *entry)
 {
 	bool is_first;
 
 	spin_lock(&mr->lock);
 	is_first = !mr->has_failed;
 	if (is_first) {
-		decode_error(entry, &mr->sig_err);
+		sig_mr_decode_error(entry, &mr->sig_err);
 		mr->sig_err_exists = true;
 		mr->sigerr_count ^= 1;
 	}
@@ -429,14 +433,14 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct cxib_qp *q
 	/* The MR cannot be freed while this lock is held. */
 	xa_lock_irqsave(&ibdev->sig_mrs, flags);
 	mr = xa_load(&ibdev->sig_mrs, index);
-	if (mr && !record_error(mr, entry)) {
+	if (mr && !sig_mr_record_error(mr, entry)) {
 		ibdev_err_ratelimited(&ibdev->ib, "mkey 0x%x: second signature error\n",
 				      hw_sig_err_cqe_get_mkey(entry));
 		mr = NULL;
 	}
 	/* The driver has noted and neutralised a CQE without mkey before. */
 	if (qp && qp->pipelining && index)
-		list_failed_mr(qp->pipelining, mr);
+		sig_mr_list_failed(qp->pipelining, mr);
 	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
@@ -470,7 +474,7 @@ struct ib_mr *cxib_take_failed_mr(struct cxib_pipelining *pipelining, struct ib_
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_take_failed_mr);
 
-static bool failures_are_known(const struct cxib_pipelining *pipelining)
+static bool sig_mr_failures_are_known(const struct cxib_pipelining *pipelining)
 {
 	lockdep_assert_held(&sig_mrs_of(pipelining->qp->ib.device)->xa_lock);
 
@@ -490,7 +494,7 @@ bool cxib_failures_are_known(struct cxib_pipelining *pipelining)
 	bool known;
 
 	xa_lock_irqsave(mrs, flags);
-	known = failures_are_known(pipelining);
+	known = sig_mr_failures_are_known(pipelining);
 	xa_unlock_irqrestore(mrs, flags);
 	return known;
 }
@@ -508,7 +512,7 @@ int cxib_end_failures(struct cxib_pipelining *pipelining)
 	int err = 0;
 
 	xa_lock_irqsave(mrs, flags);
-	if (!failures_are_known(pipelining))
+	if (!sig_mr_failures_are_known(pipelining))
 		err = -EIO;
 	else if (!list_empty(&pipelining->failed))
 		err = -EBUSY;
@@ -612,7 +616,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_clear_failed_mrs);
  * the automatic policy the driver still has to cancel the response, although the ULP knows of the
  * error.
  */
-static void unlist_failed_mr(struct cxib_sig_mr *mr)
+static void sig_mr_unlist_failed(struct cxib_sig_mr *mr)
 {
 	struct xarray *mrs = sig_mrs_of(mr->mr.ib.device);
 	unsigned long flags;
@@ -623,7 +627,7 @@ static void unlist_failed_mr(struct cxib_sig_mr *mr)
 	xa_unlock_irqrestore(mrs, flags);
 }
 
-static int take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
+static int sig_mr_take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 {
 	unsigned long flags;
 	bool is_unreliable;
@@ -638,7 +642,7 @@ static int take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 	mr->is_unchecked = false;
 	spin_unlock_irqrestore(&mr->lock, flags);
 	if (status->fail_status)
-		unlist_failed_mr(mr);
+		sig_mr_unlist_failed(mr);
 	return is_unreliable && !status->fail_status ? -EIO : 0;
 }
 
@@ -662,6 +666,6 @@ int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status
 		return -EINVAL;
 	}
 	status->fail_status = 0;
-	return mask ? take_error(to_sig_mr(ib), status) : 0;
+	return mask ? sig_mr_take_error(to_sig_mr(ib), status) : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_check_mr_status);

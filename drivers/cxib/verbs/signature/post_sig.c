@@ -24,13 +24,13 @@
 #define STRIDED_ENTRIES	2
 
 /**
- * struct sub_wqe - one of the WQEs of the WR
+ * struct sig_wqe_sub_wqe - one of the WQEs of the WR
  * @opcode: enum hw_wqe_opcode
  * @fence: fence mode
  * @ds: length
  * @key: mkey that it modifies; 0: none
  */
-struct sub_wqe {
+struct sig_wqe_sub_wqe {
 	enum hw_wqe_opcode opcode;
 	enum hw_fence_mode fence;
 	u32 ds;
@@ -38,7 +38,7 @@ struct sub_wqe {
 };
 
 /* Unsignaled: a CQE is written on error only. */
-static void write_control(struct cxib_qp *qp, const struct sub_wqe *wqe)
+static void sig_wqe_write_control(struct cxib_qp *qp, const struct sig_wqe_sub_wqe *wqe)
 {
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sq.prod_index);
 
@@ -49,13 +49,14 @@ static void write_control(struct cxib_qp *qp, const struct sub_wqe *wqe)
 }
 
 /* sq->entries are written before prod_index makes them visible to poll_cq. */
-static void finish_wqe(struct cxib_qp *qp, const struct sub_wqe *wqe, u64 wr_id, u8 completion)
+static void sig_wqe_finish(struct cxib_qp *qp, const struct sig_wqe_sub_wqe *wqe, u64 wr_id,
+			   u8 completion)
 {
 	struct cxib_sq *sq = &qp->sq;
 	u32 blocks = DIV_ROUND_UP(wqe->ds, CXIB_DS_PER_WQEBB);
 	u32 i;
 
-	write_control(qp, wqe);
+	sig_wqe_write_control(qp, wqe);
 	for (i = 1; i < blocks; i++)
 		sq->entries[(sq->prod_index + i) & sq->mask].blocks = 0;
 	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
@@ -67,9 +68,9 @@ static void finish_wqe(struct cxib_qp *qp, const struct sub_wqe *wqe, u64 wr_id,
 	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
-static void register_klms(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
+static void sig_wqe_register_klms(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
 {
-	struct sub_wqe wqe = {
+	struct sig_wqe_sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_UMR,
 		.fence = qp->sq.umr_fence,
 		.key = mr->klm_mkey,
@@ -77,19 +78,19 @@ static void register_klms(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 
 
 	wqe.ds = cxib_write_klm_umr(qp, &mr->mr, mr->klm_mkey,
 				    cxib_sq_wqebb(qp, qp->sq.prod_index));
-	finish_wqe(qp, &wqe, wr_id, CXIB_WC_SUB_WQE);
+	sig_wqe_finish(qp, &wqe, wr_id, CXIB_WC_SUB_WQE);
 }
 
 /* Length of the MR in the memory domain. */
-static u32 length_in_memory(const struct cxib_sig_mr *mr)
+static u32 sig_wqe_length_in_memory(const struct cxib_sig_mr *mr)
 {
 	if (mr->mr.ib.sig_attrs->mem.sig_type == IB_SIG_TYPE_NONE)
 		return mr->data.length;
 	return mr->data.length + mr->metadata.length;
 }
 
-static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
-		     const struct ib_reg_wr *wr)
+static void sig_wqe_fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
+			     const struct ib_reg_wr *wr)
 {
 	const u32 access = wr->access;
 
@@ -101,7 +102,7 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->sigerr_count, 1, 0);
 	hw_mkey_seg_set_start_addr(segment, mr->mr.ib.iova);
-	hw_mkey_seg_set_len(segment, length_in_memory(mr));
+	hw_mkey_seg_set_len(segment, sig_wqe_length_in_memory(mr));
 	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_DS_SIZE);
 	segment->dw[9] = 0;
 	hw_set_u64(&segment->dw[10], 0);
@@ -112,7 +113,7 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 }
 
 /* In memory, the metadata of each block follows it, wherever it is stored. */
-static void fill_strided_block(void *ranges, const struct cxib_sig_mr *mr)
+static void sig_wqe_fill_strided_block(void *ranges, const struct cxib_sig_mr *mr)
 {
 	const u32 interval = mr->mr.ib.sig_attrs->mem.sig.dif.pi_interval;
 	struct hw_stride_block_ctrl_seg *header = ranges;
@@ -125,32 +126,32 @@ static void fill_strided_block(void *ranges, const struct cxib_sig_mr *mr)
 				   mr->metadata.address);
 }
 
-static void fill_ranges(void *ranges, const struct cxib_sig_mr *mr)
+static void sig_wqe_fill_ranges(void *ranges, const struct cxib_sig_mr *mr)
 {
 	memset(ranges, 0, CXIB_WQEBB_SIZE);
-	if (length_in_memory(mr) != mr->data.length)
-		fill_strided_block(ranges, mr);
+	if (sig_wqe_length_in_memory(mr) != mr->data.length)
+		sig_wqe_fill_strided_block(ranges, mr);
 	else
 		hw_klm_pack(ranges, mr->data.length, mr->data.key, mr->data.address);
 }
 
 /* The WQE needs klm_mkey registered, and earlier WQEs must have stopped using the mkey. */
-static enum hw_fence_mode mr_fence(const struct cxib_sq *sq)
+static enum hw_fence_mode sig_wqe_mr_fence(const struct cxib_sq *sq)
 {
 	return sq->umr_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
 							sq->umr_fence;
 }
 
-static void register_mr(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
-			const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
+static void sig_wqe_register_mr(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
+				const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
 {
 	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
 			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_EN_SIGERR | HW_MKEY_MASK_BSF_EN |
 			 HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR |
 			 HW_MKEY_MASK_RW | HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE;
-	const struct sub_wqe wqe = {
+	const struct sig_wqe_sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_UMR,
-		.fence = mr_fence(&qp->sq),
+		.fence = sig_wqe_mr_fence(&qp->sq),
 		.ds = UMR_BSF_DS,
 		.key = wr->key,
 	};
@@ -161,17 +162,17 @@ static void register_mr(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 HW_UMR_FLAGS_INLINE | HW_UMR_FLAGS_CHECK_NOT_FREE,
 				 CXIB_DS_PER_WQEBB, sizeof(*bsf) / CXIB_DS_SIZE, mask, 0);
-	fill_key(cxib_sq_wqebb(qp, first + KEY_BLOCK), mr, wr);
-	fill_ranges(cxib_sq_wqebb(qp, first + RANGES_BLOCK), mr);
+	sig_wqe_fill_key(cxib_sq_wqebb(qp, first + KEY_BLOCK), mr, wr);
+	sig_wqe_fill_ranges(cxib_sq_wqebb(qp, first + RANGES_BLOCK), mr);
 	memcpy(cxib_sq_wqebb(qp, first + BSF_BLOCK), bsf, sizeof(*bsf));
-	finish_wqe(qp, &wqe, wr->wr.wr_id, CXIB_WC_SUB_WQE);
+	sig_wqe_finish(qp, &wqe, wr->wr.wr_id, CXIB_WC_SUB_WQE);
 }
 
 /* Sets the seed of the first block. */
-static void set_psv(struct cxib_qp *qp, u32 psv, const struct ib_sig_domain *domain,
-		    u64 wr_id, u8 completion)
+static void sig_wqe_set_psv(struct cxib_qp *qp, u32 psv, const struct ib_sig_domain *domain,
+			    u64 wr_id, u8 completion)
 {
-	const struct sub_wqe wqe = {
+	const struct sig_wqe_sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_SET_PSV,
 		.fence = HW_FENCE_MODE_INITIATOR_SMALL,
 		.ds = SET_PSV_DS,
@@ -186,12 +187,12 @@ static void set_psv(struct cxib_qp *qp, u32 psv, const struct ib_sig_domain *dom
 	}
 	hw_seg_set_psv_pack((struct hw_seg_set_psv *)(control + 1), psv, 0, 0, signature,
 			    tag);
-	finish_wqe(qp, &wqe, wr_id, completion);
+	sig_wqe_finish(qp, &wqe, wr_id, completion);
 }
 
 /* Only the last WQE of the WR is reported to the ULP. */
-static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
-			   struct hw_wqe_ctrl_seg *control)
+static void sig_wqe_set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				   struct hw_wqe_ctrl_seg *control)
 {
 	const u32 flags = wr->send_flags | qp->sq.flags;
 
@@ -201,25 +202,25 @@ static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		hw_wqe_ctrl_seg_set_se(control, 1);
 }
 
-static void write_wqes(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
-		       const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
+static void sig_wqe_write_wqes(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
+			       const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
 	const u64 wr_id = wr->wr.wr_id;
 	struct hw_wqe_ctrl_seg *last;
 
 	if (mr->mr.ndescs)
-		register_klms(qp, mr, wr_id);
-	register_mr(qp, mr, wr, bsf);
-	set_psv(qp, mr->memory_psv, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
+		sig_wqe_register_klms(qp, mr, wr_id);
+	sig_wqe_register_mr(qp, mr, wr, bsf);
+	sig_wqe_set_psv(qp, mr->memory_psv, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
 	last = cxib_sq_wqebb(qp, qp->sq.prod_index);
-	set_psv(qp, mr->wire_psv, &attrs->wire, wr_id, IB_WC_REG_MR);
-	set_completion(qp, &wr->wr, last);
+	sig_wqe_set_psv(qp, mr->wire_psv, &attrs->wire, wr_id, IB_WC_REG_MR);
+	sig_wqe_set_completion(qp, &wr->wr, last);
 	qp->sq.last = last;
 	qp->sq.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 }
 
-static bool has_space(const struct cxib_sq *sq)
+static bool sig_wqe_has_space(const struct cxib_sq *sq)
 {
 	u32 end = sq->prod_index + CXIB_SIG_REG_WQEBBS;
 
@@ -227,7 +228,7 @@ static bool has_space(const struct cxib_sq *sq)
 	return end - smp_load_acquire(&sq->cons_index) <= sq->mask + 1;
 }
 
-static int check_wr(const struct ib_reg_wr *wr)
+static int sig_wqe_check_wr(const struct ib_reg_wr *wr)
 {
 	const int mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 
@@ -235,7 +236,7 @@ static int check_wr(const struct ib_reg_wr *wr)
 	       -EINVAL : 0;
 }
 
-static int note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
+static int sig_wqe_note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
 {
 	guard(spinlock)(&mr->lock);
 	if (mr->is_unreliable)
@@ -265,10 +266,10 @@ int cxib_begin_sig_reg(const struct cxib_qp *qp, const struct ib_reg_wr *wr, str
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	err = check_wr(wr);
+	err = sig_wqe_check_wr(wr);
 	if (!err)
 		err = cxib_fill_bsf(bsf, to_sig_mr(wr->mr));
-	return err ?: note_registration(qp, to_sig_mr(wr->mr));
+	return err ?: sig_wqe_note_registration(qp, to_sig_mr(wr->mr));
 }
 
 /**
@@ -306,12 +307,12 @@ int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	if (!has_space(&qp->sq))
+	if (!sig_wqe_has_space(&qp->sq))
 		return -ENOMEM;
 	err = qp->sq.is_pipelined ? cxib_fill_bsf(&bsf, mr) : cxib_begin_sig_reg(qp, wr, &bsf);
 	if (err)
 		return err;
 	scoped_guard(spinlock, &mr->lock)
-		write_wqes(qp, mr, wr, &bsf);
+		sig_wqe_write_wqes(qp, mr, wr, &bsf);
 	return 0;
 }

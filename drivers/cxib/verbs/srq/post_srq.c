@@ -12,7 +12,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/srq/srq.h"
 
-static struct hw_wqe_srq_next_seg *wqe_at(const struct cxib_srq *srq, u16 index)
+static struct hw_wqe_srq_next_seg *srq_wqe_at(const struct cxib_srq *srq, u16 index)
 {
 	return cxib_buffer_at(&srq->buffer, (size_t)index << srq->log_stride);
 }
@@ -27,15 +27,15 @@ void cxib_srq_link_wqes(struct cxib_srq *srq)
 	u32 i;
 
 	for (i = 0; i <= mask; i++)
-		hw_wqe_srq_next_seg_set_next_wqe_index(wqe_at(srq, i), (i + 1) & mask);
+		hw_wqe_srq_next_seg_set_next_wqe_index(srq_wqe_at(srq, i), (i + 1) & mask);
 	srq->head = 0;
 	srq->tail = mask;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_srq_link_wqes);
 
 /* Replaces resd_lkey, which is valid only in WQEs of QPs. */
-static void replace_resd_lkey(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
-			      int count)
+static void srq_wqe_replace_resd_lkey(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
+				      int count)
 {
 	const u32 resd_lkey = srq->ib.device->local_dma_lkey;
 	int i;
@@ -47,9 +47,9 @@ static void replace_resd_lkey(const struct cxib_srq *srq, struct hw_wqe_data_seg
 			hw_wqe_data_seg_set_lkey(&segments[i], to_pd(srq->ib.pd)->key);
 }
 
-static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
+static int srq_wqe_build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 {
-	struct hw_wqe_srq_next_seg *wqe = wqe_at(srq, srq->head);
+	struct hw_wqe_srq_next_seg *wqe = srq_wqe_at(srq, srq->head);
 	struct hw_wqe_data_seg *segments = (struct hw_wqe_data_seg *)(wqe + 1);
 
 	lockdep_assert_held(&srq->lock);
@@ -62,7 +62,7 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		.wr_id = wr->wr_id,
 		.length = cxib_write_scatter_list(segments, srq->max_sge, wr),
 	};
-	replace_resd_lkey(srq, segments, wr->num_sge);
+	srq_wqe_replace_resd_lkey(srq, segments, wr->num_sge);
 	__set_bit(srq->head, srq->outstanding);
 	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(wqe);
 	srq->posted++;
@@ -78,7 +78,7 @@ int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 
 	spin_lock_irqsave(&srq->lock, flags);
 	for (; wr && !err; wr = wr->next) {
-		err = build(srq, wr);
+		err = srq_wqe_build(srq, wr);
 		if (err)
 			*bad = wr;
 	}
@@ -110,7 +110,7 @@ bool cxib_srq_retire_wqe(struct cxib_srq *srq, u16 index, struct cxib_rq_entry *
 	outstanding = __test_and_clear_bit(index, srq->outstanding);
 	if (outstanding) {
 		*entry = srq->entries[index];
-		hw_wqe_srq_next_seg_set_next_wqe_index(wqe_at(srq, srq->tail), index);
+		hw_wqe_srq_next_seg_set_next_wqe_index(srq_wqe_at(srq, srq->tail), index);
 		srq->tail = index;
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);

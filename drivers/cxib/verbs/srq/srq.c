@@ -13,21 +13,21 @@
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 min, u32 max)
+static int srq_refuse(struct cxib_srq *srq, const char *name, u32 value, u32 min, u32 max)
 {
 	ibdev_dbg(srq->ib.device, "SRQ: %s %u out of range [%u, %u]\n", name, value, min, max);
 	return -EINVAL;
 }
 
 /**
- * struct commands - commands of an SRQ type
+ * struct srq_commands - commands of an SRQ type
  * @create: create an SRQ
  * @destroy: destroy an SRQ
  * @destroy_opcode: opcode of @destroy
  * @arm: arm the limit event
  * @query: read the limit
  */
-struct commands {
+struct srq_commands {
 	int (*create)(struct cxib_command_queue *queue,
 		      const struct cxib_srq_params *params, u32 *srqn);
 	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 srqn);
@@ -36,7 +36,7 @@ struct commands {
 	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 srqn, u16 *limit);
 };
 
-static const struct commands types[] = {
+static const struct srq_commands types[] = {
 	[IB_SRQT_BASIC] = {
 		cxib_cmd_create_rmp, cxib_cmd_destroy_rmp, HW_CMD_DESTROY_RMP,
 		cxib_cmd_arm_rmp, cxib_cmd_query_rmp,
@@ -51,12 +51,12 @@ static const struct commands types[] = {
 	},
 };
 
-static const struct commands *type_of(const struct cxib_srq *srq)
+static const struct srq_commands *srq_type_of(const struct cxib_srq *srq)
 {
 	return &types[srq->ib.srq_type];
 }
 
-static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
+static bool srq_is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(srq->ib.device)->hw->caps;
 
@@ -72,12 +72,12 @@ static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
 	}
 }
 
-static int size_tag_list(struct cxib_srq *srq, u32 count)
+static int srq_size_tag_list(struct cxib_srq *srq, u32 count)
 {
 	const u32 max = srq->ib.device->attrs.tm_caps.max_num_tags;
 
 	if (count < 1 || count > max)
-		return refuse(srq, "max_num_tags", count, 1, max);
+		return srq_refuse(srq, "max_num_tags", count, 1, max);
 	srq->log_tags = order_base_2(count + 1);
 	return 0;
 }
@@ -95,17 +95,17 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	u32 stride;
 	int err;
 
-	if (!is_supported(srq, init->srq_type)) {
+	if (!srq_is_supported(srq, init->srq_type)) {
 		ibdev_dbg(srq->ib.device, "create SRQ: unsupported type %d\n",
 			  init->srq_type);
 		return -EOPNOTSUPP;
 	}
 	if (init->attr.max_wr > max->max_srq_wr)
-		return refuse(srq, "max_wr", init->attr.max_wr, 0, max->max_srq_wr);
+		return srq_refuse(srq, "max_wr", init->attr.max_wr, 0, max->max_srq_wr);
 	if (init->attr.max_sge > max->max_srq_sge)
-		return refuse(srq, "max_sge", init->attr.max_sge, 0, max->max_srq_sge);
+		return srq_refuse(srq, "max_sge", init->attr.max_sge, 0, max->max_srq_sge);
 	if (init->srq_type == IB_SRQT_TM) {
-		err = size_tag_list(srq, init->ext.tag_matching.max_num_tags);
+		err = srq_size_tag_list(srq, init->ext.tag_matching.max_num_tags);
 		if (err)
 			return err;
 	}
@@ -122,21 +122,21 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_srq_init);
 
-static bool is_xrc(const struct cxib_srq *srq)
+static bool srq_is_xrc(const struct cxib_srq *srq)
 {
 	return srq->ib.srq_type == IB_SRQT_XRC;
 }
 
 /* Processes share XRC SRQs, so uid 0 owns them. */
-static u16 uid_of(const struct cxib_srq *srq)
+static u16 srq_uid_of(const struct cxib_srq *srq)
 {
-	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
+	return srq_is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
 }
 
-static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
+static int srq_create_in_device(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct cxib_srq_params params = {
-		.uid = uid_of(srq),
+		.uid = srq_uid_of(srq),
 		.buffer = &srq->buffer,
 		.log_size = srq->log_size,
 		.log_stride = srq->log_stride,
@@ -150,17 +150,17 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 
 	if (ib_srq_has_cq(srq->ib.srq_type))
 		params.cqn = to_cq(srq->ib.ext.cq)->cqn;
-	if (is_xrc(srq))
+	if (srq_is_xrc(srq))
 		params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->xrcdn;
-	err = type_of(srq)->create(commands_of(ibdev), &params, &srq->srqn);
-	if (is_xrc(srq))
+	err = srq_type_of(srq)->create(commands_of(ibdev), &params, &srq->srqn);
+	if (srq_is_xrc(srq))
 		srq->ib.ext.xrc.srq_num = srq->srqn;
 	return err;
 }
 
-static bool reports_to_kernel(const struct cxib_srq *srq)
+static bool srq_reports_to_kernel(const struct cxib_srq *srq)
 {
-	return is_xrc(srq) && !srq->is_user;
+	return srq_is_xrc(srq) && !srq->is_user;
 }
 
 /**
@@ -179,7 +179,7 @@ int cxib_srq_publish(struct cxib_srq *srq)
 	int err = xa_insert_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL);
 	struct cxib_cq *cq;
 
-	if (err || !reports_to_kernel(srq))
+	if (err || !srq_reports_to_kernel(srq))
 		return err;
 	cq = to_cq(srq->ib.ext.cq);
 	spin_lock_irq(&cq->lock);
@@ -189,11 +189,11 @@ int cxib_srq_publish(struct cxib_srq *srq)
 }
 
 /* From here on lookups fail, and the device may reuse the SRQN. */
-static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
+static void srq_unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct cxib_cq *cq;
 
-	if (!reports_to_kernel(srq)) {
+	if (!srq_reports_to_kernel(srq)) {
 		xa_erase_irq(&ibdev->srqs, srq->srqn);
 		return;
 	}
@@ -205,17 +205,17 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 	spin_unlock_irq(&cq->lock);
 }
 
-static struct cxib_destroy destroy_of(const struct cxib_srq *srq)
+static struct cxib_destroy srq_destroy_of(const struct cxib_srq *srq)
 {
-	return cxib_destroy_object(type_of(srq)->destroy_opcode, uid_of(srq), srq->srqn);
+	return cxib_destroy_object(srq_type_of(srq)->destroy_opcode, srq_uid_of(srq), srq->srqn);
 }
 
-static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *srq,
-			     struct ib_udata *udata, struct cxib_pinned *pinned)
+static int srq_destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *srq,
+				 struct ib_udata *udata, struct cxib_pinned *pinned)
 {
-	const struct cxib_destroy destroy = destroy_of(srq);
+	const struct cxib_destroy destroy = srq_destroy_of(srq);
 	int err = cxib_orphans_check(ibdev, cxib_udata_context(udata), &destroy) ?:
-		  type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
+		  srq_type_of(srq)->destroy(commands_of(ibdev), srq_uid_of(srq), srq->srqn);
 
 	return cxib_finish_user_destroy(ibdev, udata, &destroy, pinned, err);
 }
@@ -232,7 +232,7 @@ static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *sr
  */
 int cxib_srq_create_hw(struct cxib_srq *srq)
 {
-	return create_in_device(to_ibdev(srq->ib.device), srq);
+	return srq_create_in_device(to_ibdev(srq->ib.device), srq);
 }
 
 /**
@@ -243,13 +243,14 @@ int cxib_srq_create_hw(struct cxib_srq *srq)
 void cxib_srq_abort(struct cxib_srq *srq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(srq->ib.device);
-	const struct cxib_destroy destroy = destroy_of(srq);
+	const struct cxib_destroy destroy = srq_destroy_of(srq);
 
 	cxib_discard_object(ibdev, cxib_udata_context(udata), &destroy, &srq->user.pinned,
-			    type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn));
+			    srq_type_of(srq)->destroy(commands_of(ibdev), srq_uid_of(srq),
+						      srq->srqn));
 }
 
-static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
+static int srq_alloc_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err = -ENOMEM;
@@ -279,7 +280,7 @@ free_entries:
 }
 
 /* @err: result of the command that passed the memory to the device; 0: SRQ destroyed */
-static void free_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq, int err)
+static void srq_free_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq, int err)
 {
 	cxib_free_queue_memory(ibdev, &srq->buffer, &srq->dbr, err);
 	bitmap_free(srq->outstanding);
@@ -299,7 +300,7 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 	if (err)
 		return err;
 	srq->user_index = CXIB_NO_USER_INDEX;
-	err = alloc_memory(ibdev, srq);
+	err = srq_alloc_memory(ibdev, srq);
 	if (err)
 		return err;
 	err = cxib_srq_create_hw(srq);
@@ -315,7 +316,7 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 abort:
 	cxib_srq_abort(srq, NULL);
 free_memory:
-	free_memory(ibdev, srq, err);
+	srq_free_memory(ibdev, srq, err);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_create_srq_kernel);
@@ -328,8 +329,8 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 	int err;
 
 	/* The SRQ is erased before the device can reuse the SRQN. */
-	unpublish(ibdev, srq);
-	err = destroy_in_device(ibdev, srq, udata, &pinned);
+	srq_unpublish(ibdev, srq);
+	err = srq_destroy_in_device(ibdev, srq, udata, &pinned);
 	if (err) {
 		/*
 		 * A DEVX object of the process still refers to the SRQ, so the SRQ is inserted
@@ -338,12 +339,12 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 		xa_store_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL | __GFP_NOFAIL);
 		return err;
 	}
-	if (reports_to_kernel(srq))
+	if (srq_reports_to_kernel(srq))
 		cxib_cq_clean_srq(to_cq(srq->ib.ext.cq), srq->srqn);
 	cxib_reference_end(&srq->reference);
 	srq->user.pinned = pinned;
 	if (!srq->is_user)
-		free_memory(ibdev, srq, 0);
+		srq_free_memory(ibdev, srq, 0);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_srq_kernel);
@@ -358,9 +359,9 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit >= BIT(srq->log_size))
-		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
-	return type_of(srq)->arm(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->srqn,
-				 attr->srq_limit);
+		return srq_refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
+	return srq_type_of(srq)->arm(commands_of(to_ibdev(ib->device)), srq_uid_of(srq), srq->srqn,
+				     attr->srq_limit);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_modify_srq);
 
@@ -370,8 +371,8 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	u16 limit;
 	int err;
 
-	err = type_of(srq)->query(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->srqn,
-				  &limit);
+	err = srq_type_of(srq)->query(commands_of(to_ibdev(ib->device)), srq_uid_of(srq), srq->srqn,
+				      &limit);
 	if (err)
 		return err;
 	attr->srq_limit = limit;

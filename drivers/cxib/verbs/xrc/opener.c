@@ -9,7 +9,7 @@
  * The RDMA core passes the same event to all handles of the QP, and uses its element to iterate
  * over them. So the function modifies a copy. Interrupts are off, and qp_open_list_lock is held.
  */
-static void deliver_event(struct ib_event *event, void *context)
+static void opener_deliver_event(struct ib_event *event, void *context)
 {
 	const struct cxib_xrc_opener *opener = context;
 	struct ib_event copy = {
@@ -34,7 +34,7 @@ static void deliver_event(struct ib_event *event, void *context)
 int cxib_xrc_open(struct cxib_xrc_opener *opener, struct ib_xrcd *xrcd)
 {
 	struct ib_qp_open_attr attr = {
-		.event_handler = deliver_event,
+		.event_handler = opener_deliver_event,
 		.qp_context = opener,
 		.qp_num = opener->qpn,
 		.qp_type = IB_QPT_XRC_TGT,
@@ -82,7 +82,7 @@ struct cxib_xrc_handles cxib_xrc_count_handles(struct ib_qp *qp)
 		return handles;
 	spin_lock_irqsave(&qp->device->qp_open_list_lock, flags);
 	list_for_each_entry(handle, &qp->open_list, open_list)
-		if (handle->event_handler == deliver_event)
+		if (handle->event_handler == opener_deliver_event)
 			handles.num_registrations++;
 		else
 			handles.num_openers++;

@@ -42,14 +42,14 @@ int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
 
-static struct cxib_buffer queue_page(struct cxib_xrc *xrc, unsigned int page)
+static struct cxib_buffer xrcd_queue_page(struct cxib_xrc *xrc, unsigned int page)
 {
 	return (struct cxib_buffer){ .pages = &xrc->buffer.pages[page], .page_count = 1 };
 }
 
-static int create_cq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int xrcd_create_cq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
-	const struct cxib_buffer buffer = queue_page(xrc, CQ_PAGE);
+	const struct cxib_buffer buffer = xrcd_queue_page(xrc, CQ_PAGE);
 	const struct cxib_cq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_CQ_ENTRIES,
@@ -65,9 +65,9 @@ static int create_cq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	return cxib_cmd_create_cq(commands_of(ibdev), &params, &xrc->cqn);
 }
 
-static int create_srq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int xrcd_create_srq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
-	const struct cxib_buffer buffer = queue_page(xrc, SRQ_PAGE);
+	const struct cxib_buffer buffer = xrcd_queue_page(xrc, SRQ_PAGE);
 	const struct cxib_srq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_SRQ_SIZE,
@@ -82,7 +82,7 @@ static int create_srq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	return cxib_cmd_create_xrc_srq(commands_of(ibdev), &params, &xrc->srqn);
 }
 
-static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int xrcd_alloc_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err;
@@ -106,7 +106,7 @@ destroy_buffer:
 }
 
 /* @err: result of the command that passed the memory to the device; 0: queues destroyed */
-static void free_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc, int err)
+static void xrcd_free_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc, int err)
 {
 	struct cxib_buffer none = {};
 
@@ -114,28 +114,28 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc, int err)
 	cxib_free_queue_memory(ibdev, &xrc->buffer, &xrc->dbrs[CQ_PAGE], err);
 }
 
-static int create_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int xrcd_create_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	int err;
 
-	err = create_cq(ibdev, xrc);
+	err = xrcd_create_cq(ibdev, xrc);
 	if (err)
 		return err;
-	err = create_srq(ibdev, xrc);
+	err = xrcd_create_srq(ibdev, xrc);
 	if (err)
 		cxib_finish_destroy(ibdev,
 				    cxib_cmd_destroy_cq(commands_of(ibdev), 0, xrc->cqn));
 	return err;
 }
 
-static int create_shared(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int xrcd_create_shared(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 	int err;
 
 	lockdep_assert_held(&xrc->lock);
 
-	err = alloc_memory(ibdev, xrc);
+	err = xrcd_alloc_memory(ibdev, xrc);
 	if (err)
 		return err;
 	err = cxib_cmd_alloc_pd(commands, 0, &xrc->pd);
@@ -144,7 +144,7 @@ static int create_shared(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	err = cxib_cmd_alloc_xrcd(commands, &xrc->xrcd);
 	if (err)
 		goto dealloc_pd;
-	err = create_queues(ibdev, xrc);
+	err = xrcd_create_queues(ibdev, xrc);
 	if (err)
 		goto dealloc_xrcd;
 	return 0;
@@ -154,7 +154,7 @@ dealloc_xrcd:
 dealloc_pd:
 	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
-	free_memory(ibdev, xrc, err);
+	xrcd_free_memory(ibdev, xrc, err);
 	return err;
 }
 
@@ -176,7 +176,7 @@ int cxib_xrc_init(struct cxib_ibdev *ibdev)
 	guard(mutex)(&xrc->lock);
 	if (xrc->ready)
 		return 0;
-	err = create_shared(ibdev, xrc);
+	err = xrcd_create_shared(ibdev, xrc);
 	xrc->ready = !err;
 	return err;
 }
@@ -198,6 +198,6 @@ void cxib_xrc_destroy(struct cxib_ibdev *ibdev)
 	cxib_finish_destroy(ibdev, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
 	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
 	cxib_finish_destroy(ibdev, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
-	free_memory(ibdev, xrc, 0);
+	xrcd_free_memory(ibdev, xrc, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_destroy);
