@@ -238,18 +238,23 @@ static int sig_wqe_check_wr(const struct ib_reg_wr *wr)
 
 static int sig_wqe_note_registration(const struct cxib_qp *qp, struct cxib_sig_mr *mr)
 {
-	guard(spinlock)(&mr->lock);
-	if (mr->is_unreliable)
-		return -EIO;
-	/* With a pending error the expected number is wrong: new errors would be lost. */
-	if (mr->is_unchecked)
-		return -EINVAL;
-	mr->is_unchecked = true;
-	mr->had_failed = mr->has_failed;
-	mr->has_failed = false;
-	mr->cqn = cxib_send_cq(qp)->cqn;
-	mr->qpn = qp->qpn;
-	return 0;
+	int err = 0;
+
+	spin_lock(&mr->lock);
+	if (mr->is_unreliable) {
+		err = -EIO;
+	} else if (mr->is_unchecked) {
+		/* With a pending error the expected number is wrong: new errors would be lost. */
+		err = -EINVAL;
+	} else {
+		mr->is_unchecked = true;
+		mr->had_failed = mr->has_failed;
+		mr->has_failed = false;
+		mr->cqn = cxib_send_cq(qp)->cqn;
+		mr->qpn = qp->qpn;
+	}
+	spin_unlock(&mr->lock);
+	return err;
 }
 
 /**
@@ -280,11 +285,12 @@ void cxib_undo_sig_reg(const struct ib_reg_wr *wr)
 {
 	struct cxib_sig_mr *mr = to_sig_mr(wr->mr);
 
-	guard(spinlock)(&mr->lock);
+	spin_lock(&mr->lock);
 	/* A signature error meanwhile was reported twice, because the ULP had checked the MR. */
 	mr->is_unreliable |= mr->has_failed;
 	mr->has_failed |= mr->had_failed;
 	mr->is_unchecked = false;
+	spin_unlock(&mr->lock);
 }
 
 /**
