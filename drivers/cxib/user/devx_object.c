@@ -142,8 +142,8 @@ static int devx_obj_hold_uar(struct cxib_devx_object *object, const struct cxib_
 }
 
 /*
- * A reserved QPN costs no memory, so without limits programs could reserve all QPNs. A user context
- * gets a quarter of the QPNs of the device, all user contexts together get half of them.
+ * A reserved QPN costs no memory, so without limits user space could reserve all QPNs. A user
+ * context gets a quarter of the QPNs of the device, all user contexts together get half of them.
  */
 static int devx_obj_reserve_qpns(struct cxib_devx_object *object, const void *in)
 {
