@@ -153,7 +153,7 @@ static int query_port(struct scripted_hca *scripted)
 static int query_port_tables(struct scripted_hca *scripted)
 {
 	struct hw_gid gids[4];
-	u16 pkeys[128];
+	u16 pkeys[4];
 
 	hw_query_hca_vport_gid_out_set_gids_num(scripted->out, ARRAY_SIZE(gids));
 	return cxib_cmd_query_vport_gid(&scripted->queue, 1, ARRAY_SIZE(gids), gids) ?:
