@@ -9,6 +9,7 @@
 #include <linux/mman.h>
 #include <linux/slab.h>
 #include <linux/swiotlb.h>
+#include <linux/user_namespace.h>
 #include <rdma/ib_umem_odp.h>
 
 #include "failing_allocations.h"
@@ -1478,6 +1479,38 @@ static void contexts_of_user_share_page_faults(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&ibdev->odp.users));
 }
 
+static void init_namespace(struct user_namespace *ns, struct user_namespace *parent, kuid_t owner,
+			   u32 first)
+{
+	ns->parent = parent;
+	ns->owner = owner;
+	ns->uid_map.nr_extents = 1;
+	ns->uid_map.extent[0] = (struct uid_gid_extent){ .lower_first = first, .count = 65536 };
+}
+
+/* A process can take any UID of its user namespace. */
+static void uids_of_user_namespace_count_as_one(struct kunit *test)
+{
+	const kuid_t user = KUIDT_INIT(1000), root = KUIDT_INIT(100000), other = KUIDT_INIT(100007);
+	struct user_namespace *outer, *inner;
+
+	outer = kunit_kzalloc(test, sizeof(*outer), GFP_KERNEL);
+	inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	KUNIT_EXPECT_TRUE(test, uid_eq(user, cxib_odp_uid(&init_user_ns, user)));
+	init_namespace(outer, &init_user_ns, user, 100000);
+	init_namespace(inner, outer, root, 100005);
+	KUNIT_EXPECT_TRUE(test, uid_eq(user, cxib_odp_uid(outer, other)));
+	KUNIT_EXPECT_TRUE(test, uid_eq(user, cxib_odp_uid(inner, other)));
+	/* Root has created a container, in which a user has created a namespace. */
+	outer->owner = GLOBAL_ROOT_UID;
+	KUNIT_EXPECT_TRUE(test, uid_eq(root, cxib_odp_uid(outer, other)));
+	KUNIT_EXPECT_TRUE(test, uid_eq(root, cxib_odp_uid(inner, other)));
+	outer->uid_map.nr_extents = 0;
+	KUNIT_EXPECT_TRUE(test, uid_eq(other, cxib_odp_uid(outer, other)));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(get_mr_takes_reference),
 	KUNIT_CASE(get_mr_of_other_mkey_returns_null),
@@ -1521,6 +1554,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
 	KUNIT_CASE(page_faults_of_user_stall_no_other),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
+	KUNIT_CASE(uids_of_user_namespace_count_as_one),
 	{}
 };
 

@@ -73,19 +73,30 @@ int cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_user);
 
-/*
- * The user to whom the memory of the process is charged: subordinate UIDs, of which a user may have
- * thousands, exist in user namespaces that the user has created.
+/**
+ * cxib_odp_uid() - UID that a process in a user namespace counts as
+ * @ns: the user namespace
+ * @uid: UID of the process
+ *
+ * A process can take any UID of its user namespace, so all of them count as one: as the creator of
+ * the namespace, or, if root has created it for a container, as the root user of the container.
+ *
+ * Return: @uid in the initial user namespace.
  */
-static kuid_t odp_context_current_uid(void)
+kuid_t cxib_odp_uid(struct user_namespace *ns, kuid_t uid)
 {
-	const struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
+	kuid_t root;
 
-	for (; ns->parent; ns = ns->parent)
-		uid = ns->owner;
+	for (; ns->parent; ns = ns->parent) {
+		root = make_kuid(ns, 0);
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+		else if (uid_valid(root))
+			uid = root;
+	}
 	return uid;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_uid);
 
 /**
  * cxib_odp_init_context() - initialize the state that the ODP MRs of a user context share
@@ -145,7 +156,7 @@ static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,
 
 	if (!context)
 		return NULL;
-	user = odp_context_get_user(odp, odp_context_current_uid());
+	user = odp_context_get_user(odp, cxib_odp_uid(current_user_ns(), current_uid()));
 	if (!user) {
 		kfree(context);
 		return NULL;

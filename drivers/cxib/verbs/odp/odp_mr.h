@@ -16,6 +16,7 @@ struct cxib_odp_context *cxib_odp_get_context(struct cxib_ibdev *ibdev,
 					      const struct ib_ucontext *owner);
 void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_ucontext *owner,
 			   struct cxib_odp_user *user);
+kuid_t cxib_odp_uid(struct user_namespace *ns, kuid_t uid);
 int cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid);
 struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 					       const struct ib_ucontext *owner);
