@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The polling contexts that are compared. */
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "polling.h"
@@ -11,18 +10,10 @@ static struct ib_cq *alloc_core(const struct polling_context *context, struct ib
 	return ib_alloc_cq(device, private, nr_cqe, POLLING_VECTOR, context->core);
 }
 
-/* The function is looked up at run time, so that the module can be built without cxib's symbols. */
 static struct ib_cq *alloc_cxib(const struct polling_context *context, struct ib_device *device,
 				void *private, int nr_cqe)
 {
-	typeof(__cxib_alloc_cq) *alloc = symbol_get(__cxib_alloc_cq);
-	struct ib_cq *cq;
-
-	if (!alloc)
-		return ERR_PTR(-EOPNOTSUPP);
-	cq = alloc(device, private, nr_cqe, POLLING_VECTOR, &context->options, KBUILD_MODNAME);
-	symbol_put(__cxib_alloc_cq);
-	return cq;
+	return cxib_alloc_cq(device, private, nr_cqe, POLLING_VECTOR, &context->options);
 }
 
 #define CXIB(...)	alloc_cxib, .options = { __VA_ARGS__ }
