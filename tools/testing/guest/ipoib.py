@@ -5,9 +5,11 @@ import contextlib
 import json
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import rdma
+
+PINGS = 3  # runs of ping until one has all replies
 
 
 def mode(interface: str) -> str:
@@ -64,12 +66,27 @@ def state() -> str:
     return "\n".join(lines)
 
 
-def are_answered(ping: str, count: int) -> bool:
+def _are_answered(ping: str, count: int) -> bool:
     """Whether ping, run with a deadline, has received at least `count` replies without a gap in the numbers. Ping sends
     until its deadline, so more replies may have come. A request that ping reports as lost may only have been
     outstanding at the deadline."""
     answers = sorted(int(number) for number in re.findall(r"icmp_seq=(\d+)", ping))
     return len(answers) >= count and answers == list(range(1, len(answers) + 1))
+
+
+def ping(run: Callable[..., str], count: int, *options: str | int) -> str:
+    """Pings until one run of ping has all its replies, and returns its output.
+
+    Ping has a deadline: without one it ignores a reply that takes much longer than those before. A run is repeated
+    because IPoIB keeps only three packets while it resolves the path to a neighbour again, after an event of the
+    subnet manager for example, and drops the other fragments.
+    """
+    for _ in range(PINGS):
+        text = run("ping", "-n", "-w", 120, "-c", count, *options)
+        if _are_answered(text, count):
+            return text
+        print(f"replies are missing: {text}\n{state()}", flush=True)
+    raise AssertionError(f"replies are missing in each of {PINGS} runs of ping: {text}")
 
 
 def _has_connections(port: rdma.Port) -> bool:
