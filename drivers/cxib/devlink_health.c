@@ -191,8 +191,8 @@ static int reporter_dump_commands(struct devlink_health_reporter *reporter,
 }
 
 /* If @context is not NULL, the caller is the driver itself and holds the device lock. */
-static int recover(struct devlink_health_reporter *reporter, void *context,
-		   struct netlink_ext_ack *extack)
+static int reporter_recover(struct devlink_health_reporter *reporter, void *context,
+			    struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 	int err;
@@ -211,7 +211,7 @@ static int recover(struct devlink_health_reporter *reporter, void *context,
 /* Fatal errors, recovered by a restart. */
 static const struct devlink_health_reporter_ops device_reporter = {
 	.name = "device",
-	.recover = recover,
+	.recover = reporter_recover,
 	.diagnose = reporter_diagnose_device,
 	.dump = reporter_dump_device,
 #ifndef CXIB_LACKS_DEFAULT_GRACEFUL_PERIOD

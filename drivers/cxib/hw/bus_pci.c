@@ -15,7 +15,7 @@ static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
 }
 
 /* Two parts of BAR 0 are mapped: the init segment and the UAR page of the kernel. */
-static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
+static void __iomem *bus_address_of(const struct cxib_bus *bus, u32 offset)
 {
 	const u32 doorbell = offset - bus->uar_offset;
 
@@ -25,15 +25,15 @@ static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
 
 static u32 bus_read_register(struct cxib_bus *bus, u32 offset)
 {
-	return ioread32be(address_of(bus, offset));
+	return ioread32be(bus_address_of(bus, offset));
 }
 
 static void bus_write_register(struct cxib_bus *bus, u32 offset, u32 value)
 {
-	iowrite32be(value, address_of(bus, offset));
+	iowrite32be(value, bus_address_of(bus, offset));
 }
 
-static void set_dma(struct cxib_bus *bus, bool enabled)
+static void bus_set_dma(struct cxib_bus *bus, bool enabled)
 {
 	struct pci_dev *pdev = to_pci(bus)->pdev;
 
@@ -71,12 +71,12 @@ static int bus_reset_function(struct cxib_bus *bus)
  * Allocates without PCI_IRQ_AFFINITY: the kernel shuts down a managed vector when the last CPU of
  * its mask goes offline, and users that wait for its completions would hang.
  */
-static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
+static int bus_allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {
 	return pci_alloc_irq_vectors(to_pci(bus)->pdev, minimum, maximum, PCI_IRQ_MSIX);
 }
 
-static void free_vectors(struct cxib_bus *bus)
+static void bus_free_vectors(struct cxib_bus *bus)
 {
 	pci_free_irq_vectors(to_pci(bus)->pdev);
 }
@@ -109,7 +109,7 @@ static void bus_synchronize_vector(struct cxib_bus *bus, unsigned int vector)
 	synchronize_irq(pci_irq_vector(to_pci(bus)->pdev, vector));
 }
 
-static unsigned int vector_cpu(struct cxib_bus *bus, unsigned int vector)
+static unsigned int bus_vector_cpu(struct cxib_bus *bus, unsigned int vector)
 {
 	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
 	const struct cpumask *cpus = irq_get_effective_affinity_mask(irq);
@@ -120,14 +120,14 @@ static unsigned int vector_cpu(struct cxib_bus *bus, unsigned int vector)
 static const struct cxib_bus_ops ops = {
 	.read = bus_read_register,
 	.write = bus_write_register,
-	.set_dma = set_dma,
+	.set_dma = bus_set_dma,
 	.reset = bus_reset_function,
-	.allocate_vectors = allocate_vectors,
-	.free_vectors = free_vectors,
+	.allocate_vectors = bus_allocate_vectors,
+	.free_vectors = bus_free_vectors,
 	.request_irq = bus_request_vector,
 	.free_irq = bus_free_vector,
 	.synchronize_irq = bus_synchronize_vector,
-	.vector_cpu = vector_cpu,
+	.vector_cpu = bus_vector_cpu,
 };
 
 /**

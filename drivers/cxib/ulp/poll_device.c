@@ -359,7 +359,7 @@ static int poll_create_cq(struct cxib_cq *cq)
 }
 
 /* No event arrives any more. The runner that owns the CQ drops its reference after its turn. */
-static void destroy_cq(struct cxib_cq *cq)
+static void poll_destroy_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_cq *poll = cq->poll;
 	struct cxib_poll_device *polling;
@@ -436,11 +436,11 @@ static void poll_stop(struct cxib_ibdev *ibdev)
 	kvfree(polling);
 }
 
-static int fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
+static int poll_fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
 
-	/* destroy_cq() frees cq->poll while the resource tracker still lists the CQ. */
+	/* poll_destroy_cq() frees cq->poll while the resource tracker still lists the CQ. */
 	guard(mutex)(&polling->policy->lock);
 	return cq->poll ? cxib_poll_fill_res_cq(message, cq->poll) : 0;
 }
@@ -449,8 +449,8 @@ const struct cxib_poll_interface cxib_poll_interface = {
 	.start = poll_start,
 	.stop = poll_stop,
 	.create_cq = poll_create_cq,
-	.destroy_cq = destroy_cq,
+	.destroy_cq = poll_destroy_cq,
 	.synchronize = poll_synchronize_cq,
-	.fill_res_cq = fill_res_cq,
+	.fill_res_cq = poll_fill_res_cq,
 	.queue = poll_queue_cq,
 };

@@ -68,7 +68,7 @@ static s64 runner_batch_cost(const struct cxib_poll_cq *poll, u64 now)
 	return cost;
 }
 
-static bool charge(struct cxib_poll_state *state, int completions)
+static bool runner_charge(struct cxib_poll_state *state, int completions)
 {
 	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 now = local_clock();
@@ -90,7 +90,7 @@ static bool runner_is_thread(const struct cxib_poll_runner *runner)
 }
 
 /* The CQ is empty. Other CQs of the runner and other tasks of the CPU take precedence. */
-static bool linger(struct cxib_poll_state *state)
+static bool runner_linger(struct cxib_poll_state *state)
 {
 	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 busy_poll_ns = READ_ONCE(poll->busy_poll_ns);
@@ -119,7 +119,7 @@ static void runner_feed_dim(struct cxib_poll_cq *poll)
 }
 
 /* Once the CQ is armed, an event may queue it with another runner. */
-static int arm(struct cxib_poll_state *state)
+static int runner_arm(struct cxib_poll_state *state)
 {
 	struct cxib_poll_cq *poll = runner_from_state(state);
 	int missed;
@@ -138,9 +138,9 @@ static int arm(struct cxib_poll_state *state)
 static const struct cxib_poll_ops turn_ops = {
 	.poll = runner_poll_batch,
 	.batch = runner_batch_size,
-	.charge = charge,
-	.linger = linger,
-	.arm = arm,
+	.charge = runner_charge,
+	.linger = runner_linger,
+	.arm = runner_arm,
 };
 
 /* Returns the time between queueing and turn in nanoseconds. */

@@ -56,13 +56,13 @@ static int sigpipe_enable_locked(struct cxib_qp *qp, enum cxib_signature_policy 
 	return 0;
 }
 
-static int enable(struct ib_qp *ib, enum cxib_signature_policy policy)
+static int sigpipe_enable(struct ib_qp *ib, enum cxib_signature_policy policy)
 {
 	guard(mutex)(&to_qp(ib)->mutex);
 	return sigpipe_enable_locked(to_qp(ib), policy);
 }
 
-static struct ib_mr *next_failed(struct ib_qp *ib, struct ib_sig_err *error)
+static struct ib_mr *sigpipe_next_failed(struct ib_qp *ib, struct ib_sig_err *error)
 {
 	struct cxib_qp *qp = to_qp(ib);
 
@@ -71,7 +71,7 @@ static struct ib_mr *next_failed(struct ib_qp *ib, struct ib_sig_err *error)
 	return cxib_take_failed_mr(qp->pipelining, error);
 }
 
-static int cancel(struct ib_qp *ib, struct ib_cqe *cqe)
+static int sigpipe_cancel(struct ib_qp *ib, struct ib_cqe *cqe)
 {
 	const struct ib_send_wr wr = { .wr_cqe = cqe };
 	struct cxib_qp *qp = to_qp(ib);
@@ -93,7 +93,7 @@ static int cancel(struct ib_qp *ib, struct ib_cqe *cqe)
 	return result;
 }
 
-static int resume(struct ib_qp *ib)
+static int sigpipe_resume(struct ib_qp *ib)
 {
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
@@ -117,10 +117,10 @@ static int resume(struct ib_qp *ib)
 
 const struct cxib_signature_pipelining cxib_signature_functions = {
 	.abi = CXIB_SIGNATURE_PIPELINING_ABI,
-	.enable = enable,
-	.next_failed = next_failed,
-	.cancel = cancel,
-	.resume = resume,
+	.enable = sigpipe_enable,
+	.next_failed = sigpipe_next_failed,
+	.cancel = sigpipe_cancel,
+	.resume = sigpipe_resume,
 };
 EXPORT_SYMBOL_IF_KUNIT(cxib_signature_functions);
 

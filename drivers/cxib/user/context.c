@@ -191,7 +191,7 @@ static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 }
 
 /* The RDMA core has zapped the mappings; user space sees the error at its next call. */
-static void disassociate_ucontext(struct ib_ucontext *ib)
+static void ucontext_disassociate(struct ib_ucontext *ib)
 {
 }
 
@@ -235,7 +235,7 @@ static const struct ib_device_ops ops = {
 	.destroy_cq = cxib_destroy_cq,
 	.destroy_qp = cxib_destroy_qp,
 	.destroy_srq = cxib_destroy_srq,
-	.disassociate_ucontext = disassociate_ucontext,
+	.disassociate_ucontext = ucontext_disassociate,
 	.mmap = cxib_mmap,
 	.mmap_free = cxib_mmap_free,
 	.modify_qp = cxib_modify_qp,

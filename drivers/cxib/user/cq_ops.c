@@ -7,7 +7,8 @@
 
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
 /* The attribute bundle contains the driver data of the request. */
-static int create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+static int cq_ops_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+			 struct ib_udata *udata)
 {
 	return cxib_create_cq(ib, attr, udata ?
 			      container_of(udata, struct uverbs_attr_bundle, driver_udata) :
@@ -16,7 +17,7 @@ static int create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struc
 #endif
 
 #ifdef CXIB_LACKS_RESIZE_USER_CQ
-static int resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
+static int cq_ops_resize(struct ib_cq *ib, int entries, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_resize_cq_kernel(ib, entries);
@@ -27,12 +28,12 @@ static int resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 
 const struct ib_device_ops cxib_cq_ops = {
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
-	.create_cq = create_cq,
+	.create_cq = cq_ops_create,
 #else
 	.create_cq = cxib_create_cq,
 #endif
 #ifdef CXIB_LACKS_RESIZE_USER_CQ
-	.resize_cq = resize_cq,
+	.resize_cq = cq_ops_resize,
 #else
 	.resize_user_cq = cxib_resize_cq_user,
 #endif

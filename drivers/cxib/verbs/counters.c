@@ -71,7 +71,7 @@ static void counters_describe(struct cxib_ibdev *ibdev)
 	}
 }
 
-static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ib, u32 number)
+static struct rdma_hw_stats *counters_alloc(struct ib_device *ib, u32 number)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(ib);
 
@@ -88,7 +88,7 @@ static bool counters_is_registered(struct ib_device *ib)
 }
 
 /* One command reads all counters, so @index is ignored. */
-static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
+static int counters_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct hw_query_q_counter_out out;
@@ -111,8 +111,8 @@ static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 n
 }
 
 static const struct ib_device_ops ops = {
-	.alloc_hw_port_stats = alloc_hw_port_stats,
-	.get_hw_stats = get_hw_stats,
+	.alloc_hw_port_stats = counters_alloc,
+	.get_hw_stats = counters_get,
 };
 
 /* Returns false if a dealloc command fails. */
