@@ -15,9 +15,7 @@ import circles  # noqa: E402
 import device_words  # noqa: E402
 import expected_numbers  # noqa: E402
 import function_length  # noqa: E402
-import names  # noqa: E402
 import spdx  # noqa: E402
-import terms  # noqa: E402
 import words  # noqa: E402
 
 
@@ -98,63 +96,6 @@ class ForbiddenWords(unittest.TestCase):
         self.assertFalse(self.refused("todos"))
 
 
-class Terms(unittest.TestCase):
-    def words(self, file: str, text: str) -> list[str]:
-        return [complaint.word for complaint in terms.complaints(file, text)]
-
-    def test_identifiers_split_at_underscores_and_case_changes(self) -> None:
-        self.assertEqual(self.words("tools/cxemu/a.cpp", "int log_" + "octwords, isBro" + "ken;"), ["octwords", "broken"])
-
-    def test_driver_words_accepted_in_emulator(self) -> None:
-        self.assertEqual(self.words("drivers/cxib/a.c", "u32 sen" + "ds;"), ["sends"])
-        self.assertEqual(self.words("tools/cxemu/a.cpp", "int sen" + "ds;"), [])
-
-    def test_comments_joined_across_lines(self) -> None:
-        text = "/*\n * The device is given\n * up.\n */\n"
-        self.assertEqual(self.words("drivers/cxib/a.c", text), ["given up"])
-        self.assertEqual(self.words("kunit/a.c", "/// some" + "body\n"), ["somebody"])
-
-    def test_comment_beginning_with_pronoun_refused(self) -> None:
-        for comment in ("/* It is armed. */", "/*\n * Their order is kept.\n */", "/// Those that remain."):
-            for file in ("drivers/cxib/a.c", "tools/testing/kernel_verbs/module/a.c"):
-                self.assertEqual(len(self.words(file, f"int a;\n{comment}\n")), 1, comment)
-        for comment in ("/* Items are armed. */", "int at; /* its order */", "/* The QP: it is armed. */"):
-            self.assertEqual(self.words("kunit/a.c", comment), [], comment)
-
-    def test_foreign_names_accepted(self) -> None:
-        self.assertEqual(self.words("drivers/cxib/a.c", "hw_mkc_set_translations_octword_size(xa_mark_t);"), [])
-
-    def test_strings_checked_as_text(self) -> None:
-        self.assertEqual(self.words("drivers/cxib/a.c", 'dev_err(dev, "%u is not "\n"possible");'), ["is not possible"])
-
-    def test_kunit_case_name_with_article_refused(self) -> None:
-        self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(a_queue_is_full),"), ["case name"])
-        self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(post_send_full_returns_enomem),"), [])
-
-    def test_kunit_case_name_with_inner_article_refused(self) -> None:
-        for name in ("ends_at_a_limit", "ends_with_an_entry", "keeps_the_core"):
-            self.assertEqual(self.words("kunit/a_kunit.c", f"KUNIT_CASE({name}),"), ["case name"], name)
-
-    def test_gtest_case_name_with_article_pronoun_or_underscore_refused(self) -> None:
-        for name in ("RefusesADescriptor", "EndsWithAnEntry", "FollowsTheChain", "AFullQueueStops", "AsAWhole", "WhoWaits",
-                     "WhatIsWrong", "ItIsArmed", "ItsOwnerChanges", "EndsAtThe64thBit", "wqe_posted_executed"):
-            self.assertEqual(self.words("tools/cxemu/a.cpp", f"TEST_F(Queue,\n       {name}) {{"), ["case name"], name)
-        for name in ("QpAttachedTwiceCountedOnce", "AnyOpcodeParsed", "ThenAlarmRaised", "AtomicModifiesWord", "ItemsKept"):
-            self.assertEqual(self.words("tools/cxemu/a.cpp", f"TEST_P(Queue, {name}) {{"), [], name)
-
-    def test_selftest_case_names_checked_and_texts_not(self) -> None:
-        text = "def test_the" + "_end(self):\n    # some" + "body to" + "ld it\n"
-        self.assertEqual(self.words("tools/testing/selftest/test_a.py", text), ["case name"])
-        self.assertEqual(self.words("tools/testing/a.py", text), ["somebody", "told", "case name"])
-
-    def test_python_case_name_with_article_or_pronoun_refused(self) -> None:
-        for name in ("a_queue_is_full", "ends_at_a_limit", "ends_with_an_entry", "is_the_same", "who_waits", "what_is_left",
-                     "it_ends", "its_end_reported"):
-            self.assertEqual(self.words("tools/testing/a.py", f"    def test_{name}(self):"), ["case name"], name)
-        for name in ("mac_an", "theory_holds", "panic_reported", "items_kept", "any_opcode_parsed"):
-            self.assertEqual(self.words("tools/testing/a.py", f"    def test_{name}(self):"), [], name)
-
-
 class Circles(unittest.TestCase):
     A = "int cxib_a(void)\n{\n\treturn cxib_b();\n}\n"
     B = "int cxib_b(void)\n{\n\treturn %s;\n}\n"
@@ -174,29 +115,6 @@ class Circles(unittest.TestCase):
     def test_circle_over_third_file_found(self) -> None:
         graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
         self.assertEqual(circles.circles(graph), [frozenset("abc")])
-
-
-class Names(unittest.TestCase):
-    OPERATIONS = "static const struct ib_device_ops ops = {\n\t.owner = THIS_MODULE,\n\t.%s = %s,\n};\n"
-    COMMAND = "static int %s(struct cxib_command_queue *queue)\n{\n\treturn cxib_cmd_exec_buf(queue);\n}\n"
-
-    def refused(self, text: str, name: str = "verbs/a.c") -> bool:
-        return bool(names.complaints(name, text))
-
-    def test_function_with_name_of_operation_accepted(self) -> None:
-        for operation, function in (("create_cq", "cxib_create_cq"), ("create_cq", "create_cq"),
-                                    ("resize_user_cq", "cxib_resize_cq_user"), ("create_user_ah", "cxib_create_ah")):
-            self.assertFalse(self.refused(self.OPERATIONS % (operation, function)), function)
-
-    def test_function_with_other_name_refused(self) -> None:
-        for operation, function in (("create_cq", "cxib_create_cq_any"), ("reg_user_mr", "cxib_reg_user_memory"),
-                                    ("create_cq", "cxib_cmd_create_cq"), ("get_hw_stats", "get_stats")):
-            self.assertTrue(self.refused(self.OPERATIONS % (operation, function)), function)
-
-    def test_command_beyond_hw_refused(self) -> None:
-        for function in ("cxib_cmd_create_cq", "create_cq"):
-            self.assertTrue(self.refused(self.COMMAND % function), function)
-            self.assertFalse(self.refused(self.COMMAND % function, "hw/a.c"), function)
 
 
 class DeviceWords(unittest.TestCase):
