@@ -324,6 +324,8 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 #define CXIB_NO_USER_INDEX	0xffffff
 
 /* qp.c */
+int cxib_qp_service_type(enum ib_qp_type type);
+u32 cxib_qp_pdn(const struct cxib_qp *qp);
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context);
@@ -340,8 +342,6 @@ void cxib_qp_clean(struct cxib_qp *qp);
 
 /* qp_size.c */
 int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_qp_init_attr *init);
-int cxib_qp_service_type(enum ib_qp_type type);
-u32 cxib_qp_pdn(const struct cxib_qp *qp);
 size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 
 /* qp_state.c */
