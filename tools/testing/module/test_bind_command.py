@@ -191,6 +191,16 @@ class Settings(BindCommandTest):
             until(lambda: "adaptive-moderation off" in self.moderation(), "udev has set moderation")
             self.succeed("back", self.hca.name)
 
+    def test_wrong_lines_named_and_others_applied(self) -> None:
+        self.succeed("cxib", self.hca.name)
+        CONF.write_text("* cq_quantum_us 9999\n* cq_busy_poll_us 30 us\n\n* cq_process_context unbound\n* no_such 1\n")
+        done = subprocess.run([SCRIPTS / "cxib-settings"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"{self.hca.name}: line 1 of {CONF}, cq_quantum_us: .*out of range \[10, 2000\]")
+        self.assertRegex(done.stderr, rf"{self.hca.name}: line 2 of {CONF}, cq_busy_poll_us: a line is DEVICE SETTING VALUE")
+        self.assertRegex(done.stderr, rf"{self.hca.name}: line 5 of {CONF}, no_such: ")
+        self.assertEqual(self.value("cq_process_context"), "unbound")
+
 
 @unittest.skipUnless(LACKS, "the HCAs of this guest are as they should be")
 class Refusal(BindCommandTest):
