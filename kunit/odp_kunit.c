@@ -293,6 +293,8 @@ static void init_mr(struct fixture *fixture, struct fake_mr *fake_mr, u32 mkey)
 	mr->mr.ib.pd = &fixture->pd.ib;
 	mr->mr.ib.lkey = mkey;
 	mutex_init(&mr->fault_mutex);
+	spin_lock_init(&mr->populate_lock);
+	INIT_LIST_HEAD(&mr->populates);
 	xa_init(&mr->implicit_children);
 	INIT_LIST_HEAD(&mr->condemned);
 	cxib_odp_init_reap(mr);
@@ -324,9 +326,9 @@ static void release(void *data)
 	if (!IS_ERR_OR_NULL(fixture->umr))
 		kthread_stop(fixture->umr);
 	flush_work(&fixture->fake->ibdev.umr.recovery);
-	destroy_workqueue(fixture->user.workqueue);
-	destroy_workqueue(fixture->other_user.workqueue);
-	destroy_workqueue(fixture->fake->ibdev.odp.unknown_user.workqueue);
+	cxib_odp_destroy_user(&fixture->user);
+	cxib_odp_destroy_user(&fixture->other_user);
+	cxib_odp_destroy_user(&fixture->fake->ibdev.odp.unknown_user);
 	destroy_workqueue(fixture->fake->ibdev.odp.workqueue);
 	cancel_delayed_work_sync(&fixture->mr.mr.reap_work);
 	xa_destroy(&fixture->fake->ibdev.odp.regions);
@@ -1442,7 +1444,7 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 	unsigned int i;
 
 	fixture->child.mr.context = &fixture->other_context;
-	fixture->mr.mr.mr.ib.length = PAGE_SIZE;
+	fixture->mr.memory.is_implicit_odp = 1;
 	fixture->child.mr.mr.ib.length = PAGE_SIZE;
 	insert(test, &fixture->mr);
 	insert(test, &fixture->child);
@@ -1457,6 +1459,107 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 	flush_workqueue(fixture->user.workqueue);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->user.faults));
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
+}
+
+/**
+ * struct lock_holder - thread that holds the lock of an address space
+ * @mm: the address space
+ * @locked: the thread holds the lock
+ * @release: the thread may drop it
+ */
+struct lock_holder {
+	struct mm_struct *mm;
+	struct completion locked;
+	struct completion release;
+};
+
+static int hold_lock(void *data)
+{
+	struct lock_holder *holder = data;
+
+	mmap_write_lock(holder->mm);
+	complete(&holder->locked);
+	wait_for_completion(&holder->release);
+	mmap_write_unlock(holder->mm);
+	return 0;
+}
+
+static struct task_struct *start_holder(struct kunit *test, struct lock_holder *holder)
+{
+	struct task_struct *task;
+
+	holder->mm = current->mm;
+	init_completion(&holder->locked);
+	init_completion(&holder->release);
+	task = kthread_create(hold_lock, holder, "lock_holder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	wake_up_process(task);
+	wait_for_completion(&holder->locked);
+	return task;
+}
+
+static void report_fault_of(struct fixture *fixture, u32 mkey)
+{
+	const struct cxib_page_fault event = {
+		.subtype = HW_PAGE_FAULT_SUBTYPE_RDMA, .key = mkey, .address = START,
+		.length = 1, .packet_size = 1, .last = true,
+	};
+
+	cxib_page_fault_event(&fixture->fake->ibdev, &event);
+}
+
+/* The page fault waits for the lock of the address space, as it may for a page of a FUSE file. */
+static void dereg_odp_mr_ends_page_fault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct lock_holder holder;
+	struct task_struct *task;
+	struct cxib_odp_mr *mr;
+	struct ib_mr *ib;
+
+	attach_address_space(test);
+	ib = cxib_reg_odp_mr(&fixture->pd.ib, START, PAGE_SIZE, START,
+			     IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ib));
+	mr = to_odp_mr(ib);
+	task = start_holder(test, &holder);
+	report_fault_of(fixture, ib->lkey);
+	while (list_empty_careful(&mr->populates))
+		usleep_range(100, 200);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->resumes));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
+	complete(&holder.release);
+	kthread_stop(task);
+	put_task_struct(task);
+}
+
+static void unregistration_ends_page_faults(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct lock_holder holder;
+	struct task_struct *task;
+	struct cxib_odp_mr *mr;
+	struct ib_mr *ib;
+
+	attach_address_space(test);
+	ib = cxib_reg_odp_mr(&fixture->pd.ib, START, PAGE_SIZE, START,
+			     IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ib));
+	mr = to_odp_mr(ib);
+	task = start_holder(test, &holder);
+	report_fault_of(fixture, ib->lkey);
+	while (list_empty_careful(&mr->populates))
+		usleep_range(100, 200);
+	cxib_odp_end_faults(&fixture->fake->ibdev);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
+	report_fault_of(fixture, ib->lkey);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 2));
+	complete(&holder.release);
+	kthread_stop(task);
+	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
 }
 
 static void contexts_of_user_share_page_faults(struct kunit *test)
@@ -1553,6 +1656,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fault_in_implicit_without_pages_reaps_child),
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
 	KUNIT_CASE(page_faults_of_user_stall_no_other),
+	KUNIT_CASE(dereg_odp_mr_ends_page_fault),
+	KUNIT_CASE(unregistration_ends_page_faults),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
 	KUNIT_CASE(uids_of_user_namespace_count_as_one),
 	{}

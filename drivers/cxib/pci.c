@@ -12,6 +12,7 @@
 #include <linux/xarray.h>
 
 #include "device.h"
+#include "verbs/odp/odp.h"
 #include "verbs/qp/pipelining.h"
 
 #define DEVICE_BAR	0
@@ -252,6 +253,7 @@ static int __init cxib_init(void)
 static void __exit cxib_exit(void)
 {
 	pci_unregister_driver(&cxib_driver);
+	cxib_odp_exit();
 	debugfs_remove(debugfs_root);
 	xa_destroy(&unclean_functions);
 }

@@ -536,6 +536,7 @@ void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 {
 	/* User objects may be parents of objects that timed-out commands have created. */
 	cxib_quarantine_end(ibdev);
+	cxib_odp_end_faults(ibdev);
 	ib_unregister_device(&ibdev->ib);
 	cxib_orphans_end(ibdev);
 	cxib_odp_destroy(ibdev);

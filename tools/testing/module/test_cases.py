@@ -16,6 +16,7 @@ from control import control
 
 PROGRAMS = pathlib.Path("/repo/build/cases")
 PATIENCE = 5400  # seconds; ends only a program that has already failed
+PATIENCE_IN_KERNEL = 300  # seconds; ends a wait in the kernel that has already failed
 
 
 class Programs(unittest.TestCase):
@@ -65,6 +66,43 @@ class Cases(Programs):
     def test_z_partitions_match_subnet_manager(self) -> None:
         """This test is last, because another subnet manager takes over."""
         self.check("partitions")
+
+
+class DelayedPages(Programs):
+    """Tests page faults of a process that delivers the missing pages itself, and never does."""
+
+    def test_process_killed_ends(self) -> None:
+        for order in "first", "last":
+            with self.subTest(fuse=order):
+                self.check("delayed_pages", f"killed-fuse-{order}")
+
+    def test_process_with_implicit_mr_killed_ends(self) -> None:
+        self.check("delayed_pages", "implicit-killed")
+
+    def test_process_in_synchronous_prefetch_killed_ends(self) -> None:
+        self.check("delayed_pages", "killed-in-prefetch")
+
+    def test_process_with_queued_prefetch_killed_ends(self) -> None:
+        self.check("delayed_pages", "killed-with-queue")
+
+    def test_region_with_page_fault_in_progress_deregistered(self) -> None:
+        self.check("delayed_pages", "deregistered")
+
+    def test_z_device_of_living_process_removed(self) -> None:
+        ports = active_ports()
+        with subprocess.Popen([PROGRAMS / "delayed_pages", "removed"], stdout=subprocess.PIPE, text=True) as program:
+            self.addCleanup(program.kill)
+            self.assertEqual(program.stdout.readline(), "ready\n")
+            link = (rdma.CLASS / rdma.devices()[0] / "device").resolve()
+            driver = (link / "driver").resolve()
+            with subprocess.Popen(["sh", "-c", f"echo {link.name} > {driver}/unbind"]) as unbind:
+                try:
+                    self.assertEqual(unbind.wait(PATIENCE_IN_KERNEL), 0)
+                    self.assertIsNone(program.poll())
+                finally:
+                    program.kill()
+            (driver / "bind").write_text(link.name)
+            rdma.until(lambda: active_ports() >= ports, "the ports are active again")
 
 
 class XrcRegistrations(Programs):

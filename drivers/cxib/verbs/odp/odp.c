@@ -61,7 +61,7 @@ static int odp_prepare(struct cxib_ibdev *ibdev)
 	return 0;
 
 destroy_user:
-	destroy_workqueue(odp->unknown_user.workqueue);
+	cxib_odp_destroy_user(&odp->unknown_user);
 destroy_workqueue:
 	destroy_workqueue(odp->workqueue);
 	odp->workqueue = NULL;
@@ -150,6 +150,27 @@ static void odp_detach_memory(struct cxib_odp_mr *odp_mr)
 		mmdrop(parent);
 }
 
+/*
+ * The first interval notifier of an address space takes the write lock of the address space. A
+ * process can keep that lock from others for any time, so a thread that waits for it must be
+ * killable, and a page fault, which creates child MRs, must not wait for it at all.
+ */
+static int odp_prepare_address_space(struct cxib_odp_context *context)
+{
+	struct mm_struct *mm = current->mm;
+	int err;
+
+	if (READ_ONCE(context->mm) == mm)
+		return 0;
+	if (mmap_write_lock_killable(mm))
+		return -EINTR;
+	err = __mmu_notifier_register(NULL, mm);
+	mmap_write_unlock(mm);
+	if (!err)
+		WRITE_ONCE(context->mm, mm);
+	return err;
+}
+
 static int odp_register_in(struct cxib_odp_mr *odp_mr, struct ib_pd *pd, u64 start, u64 length)
 {
 	bool parent = length == U64_MAX;
@@ -209,7 +230,8 @@ struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 addre
 	odp_mr->context = cxib_odp_get_context(ibdev, cxib_pd_context(ib));
 	if (!odp_mr->context)
 		goto free_mr;
-	err = odp_register_in(odp_mr, ib, start, length);
+	err = odp_prepare_address_space(odp_mr->context) ?:
+	      odp_register_in(odp_mr, ib, start, length);
 	if (err)
 		goto put_context;
 	return &odp_mr->mr.ib;
@@ -242,6 +264,7 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 	cxib_odp_erase_mkey(odp_mr, ib->lkey);
+	cxib_odp_end_populates(odp_mr);
 	cxib_reference_end(&odp_mr->reference);
 	cxib_odp_destroy_children(odp_mr);
 	odp_detach_memory(odp_mr);
@@ -250,6 +273,28 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dereg_odp_mr);
+
+/**
+ * cxib_odp_end_faults() - let page faults and prefetches no longer wait for user space
+ * @ibdev: RDMA device that is about to be unregistered
+ *
+ * A synchronous prefetch is a system call, which the unregistration waits for before it destroys
+ * the MRs.
+ */
+void cxib_odp_end_faults(struct cxib_ibdev *ibdev)
+{
+	struct xarray *regions = &ibdev->odp.regions;
+	struct cxib_odp_mr *odp_mr;
+	unsigned long index;
+
+	WRITE_ONCE(ibdev->odp.is_ending, true);
+	xa_lock(regions);
+	xa_for_each(regions, index, odp_mr)
+		if (!odp_mr->parent)
+			cxib_odp_end_populates(odp_mr);
+	xa_unlock(regions);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_end_faults);
 
 static u32 odp_operations(const struct hw_odp_per_transport_service_cap *caps)
 {
@@ -295,6 +340,22 @@ void cxib_odp_fill_attr(const struct cxib_ibdev *ibdev, struct ib_device_attr *a
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_fill_attr);
 
 #else
+
+void cxib_odp_end_faults(struct cxib_ibdev *ibdev)
+{
+}
+
+void cxib_odp_exit(void)
+{
+}
+
+void cxib_odp_destroy_user(struct cxib_odp_user *user)
+{
+}
+
+void cxib_odp_wait_for_users(struct cxib_odp *odp)
+{
+}
 
 struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key)
 {
@@ -373,7 +434,8 @@ void cxib_odp_destroy(struct cxib_ibdev *ibdev)
 	if (!odp->workqueue)
 		return;
 	cxib_hw_destroy_pf_eq(ibdev->hw);
-	destroy_workqueue(odp->unknown_user.workqueue);
+	cxib_odp_wait_for_users(odp);
+	cxib_odp_destroy_user(&odp->unknown_user);
 	destroy_workqueue(odp->workqueue);
 	WARN_ON(!xa_empty(&odp->regions));
 }

@@ -24,6 +24,7 @@ struct cxib_page_fault;
  *	the mkey and @live
  * @context: state that all ODP MRs of the user context share
  * @charged: pages that are charged to @context
+ * @serial: number of the MR; no other one has it
  * @parent: the implicit ODP MR of a child MR; otherwise NULL
  * @implicit_children: child MRs of an implicit ODP MR: struct cxib_odp_mr by number. Protected by
  *	@fault_mutex, like @condemned.
@@ -37,9 +38,11 @@ struct cxib_page_fault;
  * @has_null_key: this MR owns @null_mkey, so a page fault that names @null_mkey is a fault of the
  *	MR
  * @reference: keeps the MR while pages are faulted in
- * @fault_mutex: serializes page faults, which would otherwise write to the same entries of the list
- *	of pages. In an implicit ODP MR it serializes the creation of children. Taken before
- *	umem_mutex; not taken in memory reclaim.
+ * @fault_mutex: serializes the creation and destruction of child MRs of an implicit ODP MR. Taken
+ *	before umem_mutex; not taken in memory reclaim.
+ * @populate_lock: protects @populates and @is_ending. Innermost lock.
+ * @populates: struct cxib_odp_populate for which page faults of the MR or of a child MR wait
+ * @is_ending: page faults no longer wait for pages
  * @live: the device may use pages of the MR
  * @is_unusable: UMR WQEs for the mkey fail, so the driver posts no further ones. Protected like
  *	@live.
@@ -52,6 +55,7 @@ struct cxib_odp_mr {
 	struct cxib_mr mr;
 	struct cxib_odp_context *context;
 	u64 charged;
+	u64 serial;
 	struct cxib_odp_mr *parent;
 	struct xarray implicit_children;
 	struct list_head condemned;
@@ -62,7 +66,10 @@ struct cxib_odp_mr {
 	u32 null_mkey;
 	bool has_null_key;
 	struct cxib_reference reference;
-	struct mutex fault_mutex; /* list of pages; children */
+	struct mutex fault_mutex; /* children */
+	spinlock_t populate_lock; /* populates, is_ending */
+	struct list_head populates;
+	bool is_ending;
 	bool live;
 	bool is_unusable;
 	atomic64_t faults;
@@ -89,6 +96,7 @@ struct cxib_odp_range {
 
 /* odp.c, odp_present.c */
 void cxib_odp_init(struct cxib_ibdev *ibdev);
+void cxib_odp_end_faults(struct cxib_ibdev *ibdev);
 void cxib_odp_destroy(struct cxib_ibdev *ibdev);
 void cxib_odp_fill_attr(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr);
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
@@ -98,6 +106,9 @@ struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key);
 struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *ibdev, u32 key);
 int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
 int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+
+/* odp_populate.c */
+void cxib_odp_exit(void);
 
 /* odp_fault.c */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *fault);

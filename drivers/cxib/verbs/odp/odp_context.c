@@ -11,6 +11,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include "verbs/odp/odp_mr.h"
@@ -37,17 +38,11 @@ static struct cxib_odp_context *odp_context_find(struct cxib_odp *odp,
 	return NULL;
 }
 
-/*
- * Maximum number of workers of a user. A process can stall the page faults of its own memory for
- * any time, for example by a FUSE file.
- */
-#define WORKERS_MAX	32
-
 static void odp_context_free_user_fn(struct work_struct *work)
 {
 	struct cxib_odp_user *user = container_of(work, struct cxib_odp_user, free_work);
 
-	destroy_workqueue(user->workqueue);
+	cxib_odp_destroy_user(user);
 	kfree(user);
 }
 
@@ -67,11 +62,28 @@ int cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid)
 	INIT_LIST_HEAD(&user->node);
 	INIT_WORK(&user->free_work, odp_context_free_user_fn);
 	user->workqueue = alloc_workqueue("cxib_faults_%u",
-					  WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM, WORKERS_MAX,
-					  from_kuid(&init_user_ns, uid));
-	return user->workqueue ? 0 : -ENOMEM;
+					  WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  CXIB_ODP_WORKERS_MAX, from_kuid(&init_user_ns, uid));
+	if (!user->workqueue)
+		return -ENOMEM;
+	user->pager = cxib_odp_get_pager(uid);
+	if (user->pager)
+		return 0;
+	destroy_workqueue(user->workqueue);
+	return -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_init_user);
+
+/**
+ * cxib_odp_destroy_user() - undo cxib_odp_init_user()
+ * @user: user without MRs
+ */
+void cxib_odp_destroy_user(struct cxib_odp_user *user)
+{
+	destroy_workqueue(user->workqueue);
+	cxib_odp_put_pager(user->pager);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_destroy_user);
 
 /**
  * cxib_odp_uid() - UID that a process in a user namespace counts as
@@ -146,6 +158,21 @@ static void odp_context_put_user(struct cxib_odp *odp, struct cxib_odp_user *use
 	WARN_ON(atomic64_read(&user->pages) || atomic_read(&user->faults));
 	/* A worker of the user may be the caller. */
 	queue_work(odp->workqueue, &user->free_work);
+	wake_up_var(&odp->users);
+}
+
+/**
+ * cxib_odp_wait_for_users() - wait until no page fault or prefetch is queued
+ * @odp: on-demand paging of a device without MRs, whose events are no longer delivered
+ *
+ * The wait is short: without MRs, page faults and prefetches do not wait for user space.
+ */
+void cxib_odp_wait_for_users(struct cxib_odp *odp)
+{
+	wait_var_event(&odp->users, list_empty_careful(&odp->users));
+	/* The last user is removed and its work item queued with the lock held. */
+	mutex_lock(&odp->lock);
+	mutex_unlock(&odp->lock);
 }
 
 static struct cxib_odp_context *odp_context_create(struct cxib_odp *odp,

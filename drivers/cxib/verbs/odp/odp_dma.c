@@ -1,14 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DMA mappings of the pages of an ODP MR, on kernels whose RDMA core leaves them to the driver. */
+/* DMA mappings of the pages of an ODP MR. */
 #include <linux/dma-mapping.h>
+#include <rdma/ib_verbs.h>
 
 #include "verbs/odp/odp_dma.h"
 
-#if defined(CXIB_KERNEL_CAN_PAGE) && !defined(CXIB_LACKS_ODP_DMA_MAP)
+#ifdef CXIB_KERNEL_CAN_PAGE
+
+#ifdef CXIB_LACKS_ODP_DMA_MAP
+
+/* The RDMA core finds the page in @pfn_list when it unmaps the page and marks it dirty. */
+static int odp_dma_map_new(struct ib_umem_odp *memory, u64 page, unsigned long pfn)
+{
+	struct ib_device *ib = memory->umem.ibdev;
+	dma_addr_t dma = ib_dma_map_page(ib, hmm_pfn_to_page(pfn), 0, BIT(memory->page_shift),
+					 DMA_BIDIRECTIONAL);
+
+	if (ib_dma_mapping_error(ib, dma))
+		return -EFAULT;
+	memory->pfn_list[page << (memory->page_shift - PAGE_SHIFT)] = pfn;
+	memory->dma_list[page] = dma;
+	memory->npages++;
+	return 0;
+}
+
+/**
+ * cxib_odp_map() - map a page for DMA, or update the rights of a mapped page
+ * @memory: memory of the MR
+ * @page: number of the page
+ * @pfn: page and its rights, as hmm_range_fault() returns them
+ *
+ * Context: process context; umem_mutex is held, and the page has not been invalidated since
+ * hmm_range_fault().
+ * Return: 0; -EFAULT if the page cannot be mapped.
+ */
+int cxib_odp_map(struct ib_umem_odp *memory, u64 page, unsigned long pfn)
+{
+	int err = 0;
+
+	lockdep_assert_held(&memory->umem_mutex);
+
+	if (!memory->dma_list[page])
+		err = odp_dma_map_new(memory, page, pfn);
+	if (err)
+		return err;
+	memory->dma_list[page] &= ODP_DMA_ADDR_MASK;
+	memory->dma_list[page] |= ODP_READ_ALLOWED_BIT;
+	if (pfn & HMM_PFN_WRITE)
+		memory->dma_list[page] |= ODP_WRITE_ALLOWED_BIT;
+	return 0;
+}
+
+#else
 
 #include <linux/hmm.h>
 #include <linux/hmm-dma.h>
 #include <linux/pci-p2pdma.h>
+
+/* Flags that an entry of the list of pages has while the page is mapped. */
+#define FLAGS_OF_MAPPING	(HMM_PFN_DMA_MAPPED | HMM_PFN_P2PDMA | HMM_PFN_P2PDMA_BUS)
 
 /**
  * cxib_odp_is_mapped() - is a page mapped for DMA
@@ -23,44 +73,33 @@ bool cxib_odp_is_mapped(const struct ib_umem_odp *memory, u64 page)
 	return memory->map.pfn_list[page] & HMM_PFN_DMA_MAPPED;
 }
 
-/* The driver counts each page that it maps; ib_umem_odp_unmap_dma_pages() decrements the count. */
-static int odp_dma_map_page(struct ib_umem_odp *memory, u64 page,
-			    struct pci_p2pdma_map_state *p2pdma)
+/**
+ * cxib_odp_map() - map a page for DMA, or update the rights of a mapped page
+ * @memory: memory of the MR
+ * @page: number of the page
+ * @pfn: page and its rights, as hmm_range_fault() returns them
+ *
+ * The driver counts each page that it maps; ib_umem_odp_unmap_dma_pages() decrements the count.
+ *
+ * Context: process context; umem_mutex is held, and the page has not been invalidated since
+ * hmm_range_fault().
+ * Return: 0; -EFAULT if the page cannot be mapped.
+ */
+int cxib_odp_map(struct ib_umem_odp *memory, u64 page, unsigned long pfn)
 {
 	struct device *dev = memory->umem.ibdev->dma_device;
-
-	if (cxib_odp_is_mapped(memory, page))
-		return 0;
-	if (dma_mapping_error(dev, hmm_dma_map_pfn(dev, &memory->map, page, p2pdma)))
-		return -EFAULT;
-	memory->npages++;
-	return 0;
-}
-
-/**
- * cxib_odp_map() - map pages for DMA after they were faulted in
- * @memory: memory of the MR
- * @first: number of the first page
- * @count: number of pages
- *
- * Pages that are already mapped remain mapped. On error some of the pages may be mapped; their
- * invalidation unmaps them.
- *
- * Context: process context; umem_mutex is held since the pages were faulted in.
- * Return: 0; -EFAULT if a page cannot be mapped.
- */
-int cxib_odp_map(struct ib_umem_odp *memory, u64 first, unsigned int count)
-{
+	unsigned long *entry = &memory->map.pfn_list[page];
 	struct pci_p2pdma_map_state p2pdma = {};
-	unsigned int i;
-	int err = 0;
 
 	lockdep_assert_held(&memory->umem_mutex);
 
-	for (i = 0; i < count && !err; i++)
-		if (memory->map.pfn_list[first + i] & HMM_PFN_VALID)
-			err = odp_dma_map_page(memory, first + i, &p2pdma);
-	return err;
+	*entry = (*entry & FLAGS_OF_MAPPING) | pfn;
+	if (cxib_odp_is_mapped(memory, page))
+		return 0;
+	if (dma_mapping_error(dev, hmm_dma_map_pfn(dev, &memory->map, page, &p2pdma)))
+		return -EFAULT;
+	memory->npages++;
+	return 0;
 }
 
 /**
@@ -85,5 +124,7 @@ u64 cxib_odp_mtt(struct ib_umem_odp *memory, u64 page)
 		mtt |= CXIB_MTT_WRITE;
 	return mtt;
 }
+
+#endif
 
 #endif

@@ -324,30 +324,44 @@ destroy_child:
 /*
  * Returns true if user space has mapped memory in the range of a child MR. The remote peer and the
  * device may name any address, and a child MR takes megabytes, so no child is created for other
- * ranges.
+ * ranges. Returns -EBUSY if the lock of the address space is not free.
  */
-static bool implicit_range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
+static int implicit_try_range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 {
 	struct mm_struct *mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm;
 	const u64 start = number << LOG_CHILD;
-	bool found;
+	int found = -EBUSY;
 
 	if (!mmget_not_zero(mm))
 		return false;
-	mmap_read_lock(mm);
-	found = find_vma_intersection(mm, start, start + CHILD_SIZE);
-	mmap_read_unlock(mm);
-	mmput(mm);
+	if (mmap_read_trylock(mm)) {
+		found = !!find_vma_intersection(mm, start, start + CHILD_SIZE);
+		mmap_read_unlock(mm);
+	}
+	mmput_async(mm);
 	return found;
 }
 
-static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *parent, u64 number)
+static int implicit_range_is_mapped(struct cxib_odp_mr *parent, u64 number)
+{
+	int found, err = 0;
+
+	do {
+		found = implicit_try_range_is_mapped(parent, number);
+		if (found == -EBUSY)
+			err = cxib_odp_populate(parent, 0, 0, false);
+	} while (found == -EBUSY && !err);
+	return err ?: found;
+}
+
+static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *parent, u64 number,
+							 bool may_create)
 {
 	struct cxib_odp_mr *child = xa_load(&parent->implicit_children, number);
 
 	lockdep_assert_held(&parent->fault_mutex);
 
-	if (child || !implicit_range_is_mapped(parent, number))
+	if (child || !may_create)
 		return child;
 	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) :
 						implicit_create_child(parent, number);
@@ -359,10 +373,13 @@ static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *par
  */
 static struct cxib_odp_mr *implicit_get_child(struct cxib_odp_mr *parent, u64 number)
 {
+	int is_mapped = implicit_range_is_mapped(parent, number);
 	struct cxib_odp_mr *child;
 
+	if (is_mapped < 0)
+		return ERR_PTR(is_mapped);
 	guard(mutex)(&parent->fault_mutex);
-	child = implicit_find_or_create_child(parent, number);
+	child = implicit_find_or_create_child(parent, number, is_mapped);
 	if (!IS_ERR_OR_NULL(child))
 		child->users++;
 	return child;

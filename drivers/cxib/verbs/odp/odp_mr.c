@@ -101,14 +101,18 @@ int cxib_odp_publish(struct cxib_odp_mr *odp_mr)
  */
 struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 length, int access)
 {
+	static atomic64_t serial;
 	struct cxib_odp_mr *odp_mr = kzalloc(sizeof(*odp_mr), GFP_KERNEL_ACCOUNT);
 
 	if (!odp_mr)
 		return NULL;
 	cxib_reference_init(&odp_mr->reference);
 	mutex_init(&odp_mr->fault_mutex);
+	spin_lock_init(&odp_mr->populate_lock);
+	INIT_LIST_HEAD(&odp_mr->populates);
 	xa_init(&odp_mr->implicit_children);
 	INIT_LIST_HEAD(&odp_mr->condemned);
+	odp_mr->serial = atomic64_inc_return(&serial);
 	odp_mr->mr.is_odp = true;
 	odp_mr->mr.access = access;
 	odp_mr->mr.ib.iova = address;

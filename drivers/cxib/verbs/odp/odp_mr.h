@@ -8,6 +8,12 @@
 #include "compat/workqueue.h"
 #include "verbs/odp/odp.h"
 
+/*
+ * Maximum number of workers of a user. A process can delay the page faults of its own memory for
+ * any time, for example by a FUSE file.
+ */
+#define CXIB_ODP_WORKERS_MAX	32
+
 typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
 				    const struct cxib_odp_range *range);
 
@@ -18,8 +24,10 @@ void cxib_odp_init_context(struct cxib_odp_context *context, const struct ib_uco
 			   struct cxib_odp_user *user);
 kuid_t cxib_odp_uid(struct user_namespace *ns, kuid_t uid);
 int cxib_odp_init_user(struct cxib_odp_user *user, kuid_t uid);
+void cxib_odp_destroy_user(struct cxib_odp_user *user);
 struct cxib_odp_context *cxib_odp_find_context(struct cxib_ibdev *ibdev,
 					       const struct ib_ucontext *owner);
+void cxib_odp_wait_for_users(struct cxib_odp *odp);
 void cxib_odp_put_context(struct cxib_ibdev *ibdev, struct cxib_odp_context *context);
 u64 cxib_odp_pages_max(u64 memory);
 int cxib_odp_charge(struct cxib_odp_mr *odp_mr, u64 pages);
@@ -44,10 +52,19 @@ void cxib_odp_destroy_child(struct cxib_odp_mr *child);
 extern const struct mmu_interval_notifier_ops cxib_odp_notifier_ops;
 int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
 			u64 *start);
-int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+int cxib_odp_write_mtts(struct cxib_odp_mr *odp_mr, u64 first, u64 end);
 int cxib_odp_umr(struct cxib_odp_mr *odp_mr, const struct cxib_umr_change *change,
 		 cxib_fill_entries fill, void *context);
 void cxib_odp_revoke(struct cxib_odp_mr *odp_mr);
+
+/* odp_present.c */
+int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+
+/* odp_populate.c */
+struct cxib_odp_pager *cxib_odp_get_pager(kuid_t uid);
+void cxib_odp_put_pager(struct cxib_odp_pager *pager);
+int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_writing);
+void cxib_odp_end_populates(struct cxib_odp_mr *odp_mr);
 
 /* odp_implicit.c */
 bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev);

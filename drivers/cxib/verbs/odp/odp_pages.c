@@ -86,6 +86,22 @@ static int odp_update_key(struct cxib_odp_mr *odp_mr, struct odp_update *update,
 	return err;
 }
 
+/**
+ * cxib_odp_write_mtts() - write the MTTs of pages
+ * @odp_mr: MR with an mkey
+ * @first: number of the first page
+ * @end: number of the last page, plus 1
+ *
+ * Context: as cxib_odp_umr().
+ * Return: as cxib_odp_umr().
+ */
+int cxib_odp_write_mtts(struct cxib_odp_mr *odp_mr, u64 first, u64 end)
+{
+	struct odp_update update = { .memory = to_ib_umem_odp(odp_mr->mr.umem) };
+
+	return odp_update_key(odp_mr, &update, first, end);
+}
+
 /*
  * The kernel reclaims the pages even if their MTTs could not be invalidated, so the driver turns
  * DMA off.
@@ -205,41 +221,6 @@ int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_find_range);
-
-/**
- * cxib_odp_fault_in_pages() - fault in pages and write their MTTs
- * @odp_mr: MR with a reference, not an implicit one
- * @range: range of the MR
- *
- * Context: process context, may sleep; without locks that memory reclaim takes.
- * Return: number of pages that are present; -EFAULT if the range is not within the MR or
- * not mapped in user space or for DMA, -EIO if UMR failed, or an error of
- * ib_umem_odp_map_dma_and_lock().
- */
-int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
-{
-	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
-	struct odp_update update = { .memory = memory };
-	u64 access = CXIB_ODP_FAULT_READ;
-	u64 start, first;
-	int pages, err;
-
-	err = cxib_odp_find_range(odp_mr, range, &start);
-	if (err || !range->length)
-		return err;
-	if (range->for_writing && memory->umem.writable)
-		access |= CXIB_ODP_FAULT_WRITE;
-	guard(mutex)(&odp_mr->fault_mutex);
-	pages = ib_umem_odp_map_dma_and_lock(memory, start, range->length, access, true);
-	if (pages < 0)
-		return pages;
-	first = (start - ib_umem_start(memory)) >> memory->page_shift;
-	err = odp_mr->is_unusable ? -EIO : cxib_odp_map(memory, first, pages);
-	if (!err && odp_mr->live)
-		err = odp_update_key(odp_mr, &update, first, first + pages);
-	mutex_unlock(&memory->umem_mutex);
-	return err ?: pages;
-}
 
 /**
  * cxib_odp_revoke() - free the mkey of an MR, which still exists

@@ -3,30 +3,37 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "verbs/odp/odp.h"
+#include "verbs/odp/odp_mr.h"
 
 /* Maximum number of queued prefetches of a user. */
 #define QUEUED_MAX	64
 
 /**
  * struct prefetch_entry - range to prefetch
- * @odp_mr: the MR, with a reference
- * @range: range of it
+ * @key: mkey of the MR
+ * @serial: number of the MR. A queued prefetch must not keep the MR, because it may wait behind
+ *	prefetches of other MRs that user space delays.
+ * @range: range of the MR
  */
 struct prefetch_entry {
-	struct cxib_odp_mr *odp_mr;
+	u32 key;
+	u64 serial;
 	struct cxib_odp_range range;
 };
 
 /**
  * struct odp_prefetch - a prefetch
  * @work: faults in the pages if the prefetch is asynchronous
+ * @ibdev: RDMA device
+ * @context: user context, with a reference; all MRs have the same PD
  * @present_only: fault in only pages that are present in user space
  * @count: number of @entries
  * @entries: the ranges
  */
 struct odp_prefetch {
 	struct work_struct work;
+	struct cxib_ibdev *ibdev;
+	struct cxib_odp_context *context;
 	bool present_only;
 	u32 count;
 	struct prefetch_entry entries[];
@@ -34,32 +41,36 @@ struct odp_prefetch {
 
 static void prefetch_free(struct odp_prefetch *prefetch)
 {
-	while (prefetch->count)
-		cxib_reference_put(&prefetch->entries[--prefetch->count].odp_mr->reference);
+	if (prefetch->context)
+		cxib_odp_put_context(prefetch->ibdev, prefetch->context);
 	kvfree(prefetch);
+}
+
+static int prefetch_fault_in_entry(const struct odp_prefetch *prefetch,
+				   const struct prefetch_entry *entry)
+{
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(prefetch->ibdev, entry->key);
+	int pages = -ENOENT;
+
+	if (!odp_mr)
+		return pages;
+	if (odp_mr->serial == entry->serial)
+		pages = prefetch->present_only ? cxib_odp_fault_in_present(odp_mr, &entry->range) :
+						 cxib_odp_fault_in(odp_mr, &entry->range);
+	if (pages > 0)
+		atomic64_add(pages, &odp_mr->prefetches);
+	cxib_reference_put(&odp_mr->reference);
+	return min(pages, 0);
 }
 
 static int prefetch_fault_in(const struct odp_prefetch *prefetch)
 {
+	int err = 0;
 	u32 i;
 
-	for (i = 0; i < prefetch->count; i++) {
-		const struct prefetch_entry *entry = &prefetch->entries[i];
-		int pages = prefetch->present_only ?
-				    cxib_odp_fault_in_present(entry->odp_mr, &entry->range) :
-				    cxib_odp_fault_in(entry->odp_mr, &entry->range);
-
-		if (pages < 0)
-			return pages;
-		atomic64_add(pages, &entry->odp_mr->prefetches);
-	}
-	return 0;
-}
-
-/* All MRs have the same PD, so they are of the same user. */
-static struct cxib_odp_user *prefetch_user(const struct odp_prefetch *prefetch)
-{
-	return prefetch->entries[0].odp_mr->context->user;
+	for (i = 0; i < prefetch->count && !err; i++)
+		err = prefetch_fault_in_entry(prefetch, &prefetch->entries[i]);
+	return err;
 }
 
 static void prefetch_work_fn(struct work_struct *work)
@@ -68,7 +79,7 @@ static void prefetch_work_fn(struct work_struct *work)
 
 	/* A prefetch is only advice, so errors are ignored. */
 	prefetch_fault_in(prefetch);
-	atomic_dec(&prefetch_user(prefetch)->prefetches);
+	atomic_dec(&prefetch->context->user->prefetches);
 	prefetch_free(prefetch);
 }
 
@@ -78,11 +89,13 @@ static int prefetch_add_entry(struct odp_prefetch *prefetch, struct ib_pd *ib,
 {
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(to_ibdev(ib->device), sge->lkey);
 	bool for_writing = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	int err = 0;
 
 	if (!odp_mr)
 		return -ENOENT;
 	prefetch->entries[prefetch->count++] = (struct prefetch_entry){
-		.odp_mr = odp_mr,
+		.key = sge->lkey,
+		.serial = odp_mr->serial,
 		.range = {
 			.address = sge->addr,
 			.length = sge->length,
@@ -90,8 +103,13 @@ static int prefetch_add_entry(struct odp_prefetch *prefetch, struct ib_pd *ib,
 		},
 	};
 	if (odp_mr->mr.ib.pd != ib || (for_writing && !(odp_mr->mr.access & IB_ACCESS_LOCAL_WRITE)))
-		return -EPERM;
-	return 0;
+		err = -EPERM;
+	if (!prefetch->context) {
+		prefetch->context = odp_mr->context;
+		refcount_inc(&prefetch->context->users);
+	}
+	cxib_reference_put(&odp_mr->reference);
+	return err;
 }
 
 static struct odp_prefetch *prefetch_create(struct ib_pd *ib, const struct ib_sge *list,
@@ -105,6 +123,7 @@ static struct odp_prefetch *prefetch_create(struct ib_pd *ib, const struct ib_sg
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&prefetch->work, prefetch_work_fn);
+	prefetch->ibdev = to_ibdev(ib->device);
 	prefetch->present_only = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	for (i = 0; i < count && !err; i++)
 		err = prefetch_add_entry(prefetch, ib, &list[i], advice);
@@ -117,7 +136,7 @@ static struct odp_prefetch *prefetch_create(struct ib_pd *ib, const struct ib_sg
 /* Returns false if too many prefetches are queued. Then the caller must prefetch synchronously. */
 static bool prefetch_queue(struct odp_prefetch *prefetch)
 {
-	struct cxib_odp_user *user = prefetch_user(prefetch);
+	struct cxib_odp_user *user = prefetch->context->user;
 
 	if (!atomic_add_unless(&user->prefetches, 1, QUEUED_MAX))
 		return false;

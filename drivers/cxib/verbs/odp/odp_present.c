@@ -1,132 +1,264 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prefetches that fault in only pages that are present in user space.
- *
- * ib_umem_odp_map_dma_and_lock() has such a mode. But munmap() unmaps pages before it calls the MMU
- * notifier, and in that mode the RDMA core warns if a page is missing that is still DMA-mapped. So
- * the look-up in this file is only a hint, and the pages that it finds are faulted in like all
- * other pages.
+ * Maps pages of an ODP MR that are present in the process. cxib_odp_populate() makes absent pages
+ * present first, because its wait for the process can be ended. The wait of
+ * ib_umem_odp_map_dma_and_lock() cannot. Nothing else in this file waits for the process, so it
+ * only tries to take the lock of the address space.
  */
 #include <linux/hmm.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 
+#include "verbs/odp/odp_dma.h"
 #include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* Maximum number of pages of one look-up: 512 bytes of the stack. */
-#define PAGES_BATCH	64
+/* Maximum number of pages of a batch: 8 KiB for their look-up. */
+#define PAGES_BATCH	1024
+
 /*
- * Maximum number of look-ups while the page tables change. Then the prefetch, which is only advice,
- * skips these pages.
+ * Maximum number of times that pages of a batch are made present. They can be absent again each
+ * time, if memory is short or if the process removes them.
  */
-#define ATTEMPTS	8
+#define TRIES_MAX	1000
 
-/* Flags that are equal for all pages of a run. */
-#define RIGHTS		(HMM_PFN_VALID | HMM_PFN_WRITE)
+/**
+ * struct present_batch - pages that are mapped together
+ * @odp_mr: MR with a reference, not an implicit one
+ * @memory: memory of the MR
+ * @present_only: map those pages that are present
+ * @for_writing: all pages must be writable
+ * @first: number of the first page
+ * @count: number of pages
+ * @absent: number of pages before the first one that must be made present
+ * @pfns: pages and rights, as hmm_range_fault() returns them
+ */
+struct present_batch {
+	struct cxib_odp_mr *odp_mr;
+	struct ib_umem_odp *memory;
+	bool present_only;
+	bool for_writing;
+	u64 first;
+	unsigned int count;
+	unsigned int absent;
+	unsigned long *pfns;
+};
 
-static int present_lookup_once(struct hmm_range *range)
+static u64 present_address(const struct present_batch *batch, unsigned int i)
 {
-	struct mm_struct *mm = range->notifier->mm;
+	return ib_umem_start(batch->memory) + ((batch->first + i) << batch->memory->page_shift);
+}
+
+static int present_walk_part(const struct present_batch *batch, unsigned int i, unsigned int count,
+			     unsigned long sequence)
+{
+	struct hmm_range range = {
+		.notifier = &batch->memory->notifier,
+		.notifier_seq = sequence,
+		.start = present_address(batch, i),
+		.end = present_address(batch, i) + count * PAGE_SIZE,
+		.hmm_pfns = &batch->pfns[i],
+	};
+
+	return hmm_range_fault(&range);
+}
+
+/* Of a huge page, only the first PAGE_SIZE bytes are looked up. */
+static int present_walk(const struct present_batch *batch, unsigned long sequence)
+{
+	unsigned int i;
+	int err = 0;
+
+	memset(batch->pfns, 0, batch->count * sizeof(*batch->pfns));
+	if (batch->memory->page_shift == PAGE_SHIFT)
+		return present_walk_part(batch, 0, batch->count, sequence);
+	for (i = 0; i < batch->count && !err; i++)
+		err = present_walk_part(batch, i, 1, sequence);
+	return err;
+}
+
+/* Returns -EBUSY if the look-up must be repeated. */
+static int present_lookup(const struct present_batch *batch, unsigned long sequence)
+{
+	struct mm_struct *mm = batch->memory->umem.owning_mm;
 	int err;
 
-	range->notifier_seq = mmu_interval_read_begin(range->notifier);
-	mmap_read_lock(mm);
-	err = hmm_range_fault(range);
+	if (!mmap_read_trylock(mm))
+		return -EBUSY;
+	err = present_walk(batch, sequence);
 	mmap_read_unlock(mm);
 	return err;
 }
 
-/* Looks up which of @count pages from @start on are present, and which are writable. */
-static int present_lookup(struct ib_umem_odp *memory, u64 start, unsigned int count,
-			  unsigned long *pages)
+/* Returns -EBUSY if pages must be made present, from @absent of the batch on. */
+static int present_check(struct present_batch *batch)
 {
-	struct hmm_range range = {
-		.notifier = &memory->notifier,
-		.start = start,
-		.end = start + count * PAGE_SIZE,
-		.hmm_pfns = pages,
-	};
-	struct mm_struct *mm = memory->umem.owning_mm;
-	int attempts = ATTEMPTS;
+	const unsigned int order = batch->memory->page_shift - PAGE_SHIFT;
+	const unsigned long needed = HMM_PFN_VALID | (batch->for_writing ? HMM_PFN_WRITE : 0);
+	unsigned int i;
+
+	for (i = 0; i < batch->count; i++) {
+		const unsigned long pfn = batch->pfns[i];
+
+		if (pfn & HMM_PFN_VALID && hmm_pfn_to_map_order(pfn) < order)
+			return -EINVAL;
+		if (batch->present_only)
+			continue;
+		if (pfn & HMM_PFN_ERROR)
+			return -EFAULT;
+		if ((pfn & needed) == needed)
+			continue;
+		batch->absent = i;
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* Returns the number of pages. */
+static int present_map_dma(const struct present_batch *batch)
+{
+	struct ib_umem_odp *memory = batch->memory;
+	unsigned int i;
+	int pages = 0;
+
+	lockdep_assert_held(&memory->umem_mutex);
+
+	for (i = 0; i < batch->count; i++) {
+		unsigned long pfn = batch->pfns[i];
+
+		if (!(pfn & HMM_PFN_VALID))
+			continue;
+		if (!memory->umem.writable)
+			pfn &= ~HMM_PFN_WRITE;
+		if (cxib_odp_map(memory, batch->first + i, pfn))
+			return -EFAULT;
+		pages++;
+	}
+	return pages;
+}
+
+static int present_map(struct present_batch *batch)
+{
+	struct cxib_odp_mr *odp_mr = batch->odp_mr;
+	int pages, err;
+
+	err = odp_mr->is_unusable ? -EIO : present_check(batch);
+	if (err)
+		return err;
+	pages = present_map_dma(batch);
+	if (pages > 0 && odp_mr->live)
+		err = cxib_odp_write_mtts(odp_mr, batch->first, batch->first + batch->count);
+	return err ?: pages;
+}
+
+/* Returns the number of pages; -EBUSY if pages must be made present, from @absent on. */
+static int present_try_in(struct present_batch *batch)
+{
+	struct mmu_interval_notifier *notifier = &batch->memory->notifier;
+	unsigned long sequence = mmu_interval_read_begin(notifier);
 	int err;
+
+	batch->absent = batch->present_only ? batch->count : 0;
+	err = present_lookup(batch, sequence);
+	if (err)
+		return err;
+	guard(mutex)(&batch->memory->umem_mutex);
+	return mmu_interval_read_retry(notifier, sequence) ? -EBUSY : present_map(batch);
+}
+
+static int present_try(struct present_batch *batch)
+{
+	struct mm_struct *mm = batch->memory->umem.owning_mm;
+	int pages;
 
 	if (!mmget_not_zero(mm))
 		return -EFAULT;
+	pages = present_try_in(batch);
+	mmput_async(mm);
+	return pages;
+}
+
+static int present_fault_in_batch(struct present_batch *batch)
+{
+	unsigned int tries = TRIES_MAX;
+	int pages, err;
+
 	do {
-		err = present_lookup_once(&range);
-	} while (err == -EBUSY && --attempts);
-	mmput(mm);
-	return err;
+		pages = present_try(batch);
+		if (pages != -EBUSY)
+			return pages;
+		err = cxib_odp_populate(batch->odp_mr, present_address(batch, batch->absent),
+					present_address(batch, batch->count), batch->for_writing);
+	} while (!err && --tries);
+	return err ?: pages;
 }
 
-static unsigned int present_same_rights(const unsigned long *pages, unsigned int count)
+static int present_fault_in_batches(struct present_batch *batch, u64 end)
 {
-	unsigned int i = 1;
-
-	while (i < count && !((pages[i] ^ pages[0]) & RIGHTS))
-		i++;
-	return i;
-}
-
-/* @address is the address of the first page in WQEs. */
-static int present_fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
-				 u64 address, const unsigned long *pages, unsigned int count)
-{
+	const unsigned int max = batch->count;
 	int total = 0;
-	unsigned int i, run;
+	int pages;
 
-	for (i = 0; i < count; i += run) {
-		u64 from = max(address + i * PAGE_SIZE, range->address);
-		struct cxib_odp_range run_range = {
-			.address = from, .for_writing = pages[i] & HMM_PFN_WRITE,
-		};
-		int faulted;
-
-		run = present_same_rights(&pages[i], count - i);
-		if (!(pages[i] & HMM_PFN_VALID))
-			continue;
-		run_range.length = min(address + (i + run) * PAGE_SIZE,
-				       range->address + range->length) - from;
-		faulted = cxib_odp_fault_in_pages(odp_mr, &run_range);
-		if (faulted < 0)
-			return faulted;
-		total += faulted;
+	for (; batch->first < end; batch->first += batch->count) {
+		batch->count = min_t(u64, max, end - batch->first);
+		pages = present_fault_in_batch(batch);
+		if (pages < 0)
+			return pages;
+		total += pages;
 	}
 	return total;
 }
 
-/* Faults in a range of an MR that is not an implicit ODP MR. */
-static int present_fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+static int present_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+			    bool present_only)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
-	unsigned long pages[PAGES_BATCH] = {};
-	u64 start, at, end;
-	int total = 0;
-	int err;
+	struct present_batch batch = {
+		.odp_mr = odp_mr, .memory = memory, .present_only = present_only,
+		.for_writing = range->for_writing && memory->umem.writable && !present_only,
+	};
+	u64 start, end;
+	int pages, err;
 
 	err = cxib_odp_find_range(odp_mr, range, &start);
-	if (err)
+	if (err || !range->length)
 		return err;
-	end = ALIGN(start + range->length, PAGE_SIZE);
-	for (at = ALIGN_DOWN(start, PAGE_SIZE); at < end; at += PAGES_BATCH * PAGE_SIZE) {
-		unsigned int count = min_t(u64, PAGES_BATCH, (end - at) / PAGE_SIZE);
+	start -= ib_umem_start(memory);
+	batch.first = start >> memory->page_shift;
+	end = ((start + range->length - 1) >> memory->page_shift) + 1;
+	batch.count = min_t(u64, end - batch.first, PAGES_BATCH);
+	batch.pfns = kvmalloc_array(batch.count, sizeof(*batch.pfns), GFP_KERNEL);
+	if (!batch.pfns)
+		return -ENOMEM;
+	pages = present_fault_in_batches(&batch, end);
+	kvfree(batch.pfns);
+	return pages;
+}
 
-		err = present_lookup(memory, at, count, pages);
-		/* The page tables still change, so the prefetch skips these pages. */
-		if (err == -EBUSY)
-			continue;
-		if (!err)
-			err = present_fault_in_seen(odp_mr, range, range->address - (start - at),
-						    pages, count);
-		if (err < 0)
-			return err;
-		total += err;
-	}
-	return total;
+/**
+ * cxib_odp_fault_in_pages() - fault in pages and write their MTTs
+ * @odp_mr: MR with a reference, not an implicit one
+ * @range: range of the MR
+ *
+ * Context: process context, may sleep; without locks that memory reclaim takes. The wait for user
+ * space ends as in cxib_odp_populate().
+ * Return: number of pages that are present; -EFAULT if the range is not within the MR or
+ * not mapped in user space or for DMA, -EIO if UMR failed, -EINVAL if a huge page is smaller than
+ * the pages of the MR, -EBUSY if the pages do not remain present, or an error of
+ * cxib_odp_populate().
+ */
+int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+{
+	return present_fault_in(odp_mr, range, false);
+}
+
+static int present_fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+{
+	return present_fault_in(odp_mr, range, true);
 }
 
 /**

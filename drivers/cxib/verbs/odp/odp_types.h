@@ -11,7 +11,9 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+struct cxib_odp_pager;
 struct ib_ucontext;
+struct mm_struct;
 
 /**
  * struct cxib_odp_user - state that the ODP MRs of a user share
@@ -20,9 +22,10 @@ struct ib_ucontext;
  * @contexts: number of user contexts that refer to this
  * @pages: sum of the lengths of the MRs' lists of pages
  * @workqueue: handles the page faults and prefetches of the user
+ * @pager: makes pages of the user present
  * @faults: number of page faults that are queued or in progress
  * @prefetches: number of prefetches that are queued or in progress
- * @free_work: destroys @workqueue and frees this
+ * @free_work: calls cxib_odp_destroy_user() and frees this
  */
 struct cxib_odp_user {
 	struct list_head node;
@@ -30,6 +33,7 @@ struct cxib_odp_user {
 	unsigned int contexts;
 	atomic64_t pages;
 	struct workqueue_struct *workqueue;
+	struct cxib_odp_pager *pager;
 	atomic_t faults;
 	atomic_t prefetches;
 	struct work_struct free_work;
@@ -40,12 +44,14 @@ struct cxib_odp_user {
  * @node: entry in the list of the device
  * @owner: the user context; only compared
  * @user: the user that registered the first MR
+ * @mm: address space that has been prepared for MMU notifiers; only compared
  * @users: MRs, without children, and page faults
  */
 struct cxib_odp_context {
 	struct list_head node;
 	const struct ib_ucontext *owner;
 	struct cxib_odp_user *user;
+	const struct mm_struct *mm;
 	refcount_t users;
 };
 
@@ -59,6 +65,7 @@ struct cxib_odp_context {
  * @users: struct cxib_odp_user of each user with an entry of @contexts
  * @others: takes the place of the user context for page faults without one
  * @unknown_user: user of @others
+ * @is_ending: the device is being removed
  */
 struct cxib_odp {
 	struct mutex lock; /* workqueue, contexts */
@@ -68,6 +75,7 @@ struct cxib_odp {
 	struct list_head users;
 	struct cxib_odp_context others;
 	struct cxib_odp_user unknown_user;
+	bool is_ending;
 };
 
 #endif
