@@ -714,6 +714,8 @@ static void manual_stop_lets_ulp_cancel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, functions->resume(&qp->ib));
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->mr.mr.ib, functions->next_failed(&qp->ib, &error));
 	KUNIT_EXPECT_EQ(test, KEY + VARIANT, error.key);
+	/* Another thread may have fetched the MR, and is about to cancel the response. */
+	KUNIT_EXPECT_EQ(test, -EBUSY, functions->resume(&qp->ib));
 	KUNIT_EXPECT_NULL(test, functions->next_failed(&qp->ib, &error));
 	KUNIT_EXPECT_EQ(test, 0, functions->cancel(&qp->ib, OTHER_RESPONSE));
 	KUNIT_EXPECT_EQ(test, -EINVAL, functions->cancel(&qp->ib, NULL));

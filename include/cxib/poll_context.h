@@ -100,6 +100,8 @@ const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *devic
  *
  * Context: process context.
  * Return: the functions, valid as long as @device; NULL if it has no polling contexts.
+ * NULL also while cxib.ko is being initialised or removed, because the kernel then finds no symbols
+ * of it: a device that cxib binds when it is loaded may be added in that time.
  */
 static inline const struct cxib_poll_contexts *cxib_poll_contexts(struct ib_device *device)
 {
@@ -140,7 +142,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  *
  * Context: process context, may sleep.
  * Return: the CQ, or an ERR_PTR:
- *	-EOPNOTSUPP: @ib is a device of another driver, or cxib has another version of this header,
+ *	-EOPNOTSUPP: cxib_poll_contexts() returns NULL, or cxib has another version of this header,
  *	-EINVAL: an argument is out of range or a member of @options does not fit its context,
  *	-ENOMEM: without memory or thread,
  *	-EINTR: a signal has killed the caller while the thread was created,
@@ -163,7 +165,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  *
  * Context: process context, may sleep.
  * Return: 0, or with the CQ as it was
- *	-EOPNOTSUPP: the CQ is owned by another driver or by the pool of the RDMA core,
+ *	-EOPNOTSUPP: cxib_poll_contexts() returns NULL, or the CQ is one of the RDMA core's pool,
  *	-EINVAL: the CQ has no events or done() handlers, or @options do not fit it or are invalid,
  *	-ENOMEM: without memory or thread,
  *	-EINTR: a signal has killed the caller while the thread was created.

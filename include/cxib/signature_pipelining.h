@@ -92,9 +92,10 @@ enum cxib_signature_policy {
  *	policy, or %CXIB_SIGNATURE_AUTOMATIC for a QP with IB_SIGNAL_ALL_WR,
  *	-EALREADY: enabled before; -ENOMEM; or an error of the device.
  * @next_failed: fetch the next MR with a signature error. %CXIB_SIGNATURE_MANUAL, QP stopped;
- *	any context. Returns the MR, and its error in @err, or NULL. ib_check_mr_status() reports
- *	the error again. The driver holds no reference to the MR: the ULP must not deregister an
- *	MR of the QP before it has fetched all failed MRs and has done with them.
+ *	any context. Returns the MR, and its error in @err; NULL if there is no further one, or if
+ *	the QP is not stopped. ib_check_mr_status() reports the error again. The driver holds no
+ *	reference to the MR: the ULP must not deregister an MR of the QP before it has fetched all
+ *	failed MRs and has done with them.
  * @cancel: turn the posted WRs with this wr_cqe into ones that send nothing. They complete with
  *	the mark of cxib_wc_is_cancelled() if they are signaled. %CXIB_SIGNATURE_MANUAL, QP
  *	stopped; any context. Returns their number, 0 if none waits to be sent;
@@ -105,7 +106,9 @@ enum cxib_signature_policy {
  *	-EOPNOTSUPP: one of the WRs registers or invalidates an MR; then none is cancelled.
  * @resume: move a stopped QP back to RTS. %CXIB_SIGNATURE_MANUAL; process context, may sleep.
  *	Returns 0;
- *	-EBUSY: @next_failed has not returned all failed MRs,
+ *	-EBUSY: @next_failed has not returned NULL since the stop. The ULP cancels the response of
+ *	each MR before it calls @next_failed again, so that a second thread cannot resume the QP
+ *	in between,
  *	-EINVAL: the QP is not stopped, or the policy is another one,
  *	-ENOTCONN: the QP is in ERR or RESET, or the device is fatal,
  *	or another error: then the QP is in ERR, and IB_EVENT_QP_FATAL follows.
@@ -130,6 +133,8 @@ const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib
  *
  * Context: process context.
  * Return: the functions, valid as long as @device; NULL if it has no signature pipelining.
+ * NULL also while cxib.ko is being initialised or removed, because the kernel then finds no symbols
+ * of it: a device that cxib binds when it is loaded may be added in that time.
  */
 static inline const struct cxib_signature_pipelining *
 cxib_signature_pipelining(struct ib_device *device)

@@ -62,13 +62,24 @@ static int sigpipe_enable(struct ib_qp *ib, enum cxib_signature_policy policy)
 	return sigpipe_enable_locked(to_qp(ib), policy);
 }
 
+/*
+ * The lock keeps another thread from resuming the QP in between: the MR would be one of the next
+ * stop, which the caller can neither cancel nor fetch again.
+ */
 static struct ib_mr *sigpipe_next_failed(struct ib_qp *ib, struct ib_sig_err *error)
 {
 	struct cxib_qp *qp = to_qp(ib);
+	struct ib_mr *mr = NULL;
 
-	if (!cxib_qp_is_manual(qp) || !(READ_ONCE(qp->sq.state) & CXIB_SQ_COLLECTED))
+	if (!cxib_qp_is_manual(qp))
 		return NULL;
-	return cxib_take_failed_mr(qp->pipelining, error);
+	scoped_guard(spinlock_irqsave, &qp->sq.lock)
+		if (qp->sq.state & CXIB_SQ_COLLECTED) {
+			mr = cxib_take_failed_mr(qp->pipelining, error);
+			if (!mr)
+				qp->sq.state |= CXIB_SQ_FETCHED;
+		}
+	return mr;
 }
 
 static int sigpipe_cancel(struct ib_qp *ib, struct ib_cqe *cqe)
@@ -96,6 +107,7 @@ static int sigpipe_cancel(struct ib_qp *ib, struct ib_cqe *cqe)
 static int sigpipe_resume(struct ib_qp *ib)
 {
 	struct cxib_qp *qp = to_qp(ib);
+	u8 state;
 	int err;
 
 	if (!cxib_qp_is_manual(qp))
@@ -103,8 +115,12 @@ static int sigpipe_resume(struct ib_qp *ib)
 	guard(mutex)(&qp->mutex);
 	if (cxib_qp_is_gone(qp))
 		return -ENOTCONN;
-	if (!(READ_ONCE(qp->sq.state) & CXIB_SQ_COLLECTED))
+	state = READ_ONCE(qp->sq.state);
+	if (!(state & CXIB_SQ_COLLECTED))
 		return -EINVAL;
+	/* Another thread may have fetched an MR whose response it has still to cancel. */
+	if (!(state & CXIB_SQ_FETCHED))
+		return -EBUSY;
 	err = cxib_end_failures(qp->pipelining);
 	if (err == -EBUSY)
 		return err;

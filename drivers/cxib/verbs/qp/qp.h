@@ -66,6 +66,7 @@ struct cxib_sq_entry {
  *	SQD2RTS_QP
  * @CXIB_SQ_COLLECTED: stopped, and the driver has listed the errors found before the stop, so WQEs
  *	may be cancelled
+ * @CXIB_SQ_FETCHED: collected, and the ULP has fetched all of these errors; manual policy only
  * @CXIB_SQ_FAILED: the device has reported that it has moved the QP to ERR; used with signature
  *	pipelining only
  */
@@ -73,7 +74,8 @@ enum cxib_sq_state {
 	CXIB_SQ_HELD = BIT(0),
 	CXIB_SQ_STOPPED = BIT(1),
 	CXIB_SQ_COLLECTED = BIT(2),
-	CXIB_SQ_FAILED = BIT(3),
+	CXIB_SQ_FETCHED = BIT(3),
+	CXIB_SQ_FAILED = BIT(4),
 };
 
 /**

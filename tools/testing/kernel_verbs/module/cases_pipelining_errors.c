@@ -622,6 +622,8 @@ static int cancel_shared(struct kverbs_target *target, struct shared *shared)
 		err = expect(target, "cancelled again", target->table->cancel(qp, &shared->cqe), 0);
 	if (!err)
 		err = expect(target, "cancelled responses", target->table->cancel(qp, &command->cqe), 1);
+	if (!err)
+		err = expect(target, "the second one", !target->table->next_failed(qp, &error), true);
 	return err ?: expect(target, "resume", target->table->resume(qp), 0);
 }
 

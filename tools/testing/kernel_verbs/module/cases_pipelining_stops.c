@@ -179,6 +179,10 @@ static int resume_without_cancel(struct kverbs_target *target)
 	if (!err)
 		err = expect(target, "the failed MR", !target->table->next_failed(qp, &error), false);
 	if (!err)
+		err = expect(target, "resume before all are fetched", target->table->resume(qp), -EBUSY);
+	if (!err)
+		err = expect(target, "the second one", !target->table->next_failed(qp, &error), true);
+	if (!err)
 		err = expect(target, "resume", target->table->resume(qp), 0);
 	return err ?: expect_misuse(target);
 }
@@ -473,6 +477,9 @@ static int drain_around_stop(struct kverbs_target *target)
 		if (!err)
 			err = expect(target, "cancel",
 				     target->table->cancel(end->qp, &target->slots[0].cqe), 1);
+		if (!err)
+			err = expect(target, "the second one", !target->table->next_failed(end->qp, &error),
+				     true);
 		if (!err)
 			err = expect(target, "way to RTS before the stop is handled",
 				     kverbs_to_state(end, IB_QPS_RTS), -EBUSY);

@@ -11,6 +11,8 @@
 
 /* Send WRs that another thread may have posted and that have not completed. */
 #define OTHER_WRS	6
+/* Looks for failed MRs without a pause. */
+#define FETCHES	1000
 
 /**
  * struct other_user - another thread
@@ -166,6 +168,19 @@ static int create_queue_pair(struct other_user *user)
 	return ib_destroy_qp(qp) ?: err;
 }
 
+/* Each MR that has failed can be cancelled, whichever thread fetches it, and while the other one resumes the QP. */
+static int cancel_failed_often(struct other_user *user)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < FETCHES && !err; i++) {
+		err = kverbs_target_cancel_failed(user->target);
+		cond_resched();
+	}
+	return err;
+}
+
 static int act_at_random(struct other_user *user)
 {
 	static int (*const acts[])(struct other_user *user) = {
@@ -222,6 +237,11 @@ static int drain_beside(struct kverbs_target *target)
 	return run_with_user(target, 100, drain_and_return);
 }
 
+static int fetch_beside(struct kverbs_target *target)
+{
+	return run_with_user(target, 300, cancel_failed_often);
+}
+
 static int act_beside(struct kverbs_target *target)
 {
 	return run_with_user(target, 60, act_at_random);
@@ -250,6 +270,11 @@ static int run_modify(struct kverbs_report *report, const struct kverbs_settings
 static int run_modify_manual(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run_beside(report, settings, true, modify_beside);
+}
+
+static int run_fetch_manual(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return run_beside(report, settings, true, fetch_beside);
 }
 
 static int run_drain(struct kverbs_report *report, const struct kverbs_settings *settings)
@@ -287,6 +312,7 @@ static int run_random(struct kverbs_report *report, const struct kverbs_settings
 const struct kverbs_case kverbs_pipelining_thread_cases[] = {
 	{ "pipelining_modify_in_other_thread", run_modify },
 	{ "pipelining_modify_in_other_thread_manual", run_modify_manual },
+	{ "pipelining_cancel_in_other_thread_manual", run_fetch_manual },
 	{ "pipelining_drain_in_other_thread", run_drain },
 	{ "pipelining_drain_in_other_thread_manual", run_drain_manual },
 	{ "pipelining_random_threads", run_random },

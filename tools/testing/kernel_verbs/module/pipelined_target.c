@@ -487,29 +487,54 @@ static struct kverbs_command *slot_of(struct kverbs_target *target, const struct
 	return NULL;
 }
 
+static int cancel_failed(struct kverbs_target *target, struct ib_mr *mr)
+{
+	struct kverbs_command *slot = slot_of(target, mr);
+	int err;
+
+	if (!slot)
+		return kverbs_fail(target->pair->report, "an unknown MR has failed");
+	target->failed++;
+	err = target->table->cancel(target_end(target)->qp, &slot->cqe);
+	if (err < 0 && target->spec.may_die)
+		return 0;
+	if (err < 0 || err > 1)
+		return kverbs_fail(target->pair->report, "%d responses are cancelled", err);
+	return 0;
+}
+
+/**
+ * kverbs_target_cancel_failed() - cancels the responses of the MRs that have failed
+ * @target: the target, with the manual policy
+ *
+ * Several threads may call this.
+ *
+ * Return: 0, or an error that was reported.
+ */
+int kverbs_target_cancel_failed(struct kverbs_target *target)
+{
+	struct ib_sig_err error;
+	struct ib_mr *mr;
+	int err = 0;
+
+	mutex_lock(&target->cancelling);
+	while (!err && (mr = target->table->next_failed(target_end(target)->qp, &error)))
+		err = cancel_failed(target, mr);
+	mutex_unlock(&target->cancelling);
+	return err;
+}
+
 /* What a ULP with the manual policy does. */
 static int handle_stop(struct kverbs_target *target)
 {
-	struct ib_qp *qp = target_end(target)->qp;
-	struct ib_sig_err error;
-	struct ib_mr *mr;
 	int err;
 
 	WRITE_ONCE(target_end(target)->last_event, -1);
 	target->stops++;
-	while ((mr = target->table->next_failed(qp, &error))) {
-		struct kverbs_command *slot = slot_of(target, mr);
-
-		if (!slot)
-			return kverbs_fail(target->pair->report, "an unknown MR has failed");
-		target->failed++;
-		err = target->table->cancel(qp, &slot->cqe);
-		if (err < 0 && target->spec.may_die)
-			break;
-		if (err < 0 || err > 1)
-			return kverbs_fail(target->pair->report, "%d responses are cancelled", err);
-	}
-	err = target->table->resume(qp);
+	err = kverbs_target_cancel_failed(target);
+	if (err)
+		return err;
+	err = target->table->resume(target_end(target)->qp);
 	if (err && target->spec.may_die) {
 		target->dead = true;
 		return 0;
@@ -783,6 +808,7 @@ int kverbs_target_run(struct kverbs_report *report, const struct kverbs_target_s
 	if (!target)
 		return -ENOMEM;
 	target->spec = *spec;
+	mutex_init(&target->cancelling);
 	spin_lock_init(&target->lock);
 	target->read_cqe.done = note_done;
 	for (i = 0; i < ARRAY_SIZE(target->slots); i++) {

@@ -8,6 +8,7 @@
 #define CXIB_ULP_PIPELINED_TARGET_H
 
 #include <cxib/signature_pipelining.h>
+#include <linux/mutex.h>
 #include <linux/prandom.h>
 
 #include "single.h"
@@ -96,6 +97,7 @@ struct kverbs_target_spec {
  * @cancelled: number of responses that completed as cancelled
  * @stops: number of stops, by the manual policy
  * @failed: number of MRs fetched at them
+ * @cancelling: held from the look for an MR that has failed until its response is cancelled
  * @lock: of the completions that the RDMA core has polled
  * @arrived: these completions
  * @num_arrived: how many there were
@@ -115,6 +117,7 @@ struct kverbs_target {
 	u32 cancelled;
 	u32 stops;
 	u32 failed;
+	struct mutex cancelling;
 	spinlock_t lock;
 	struct ib_wc arrived[KVERBS_TARGET_ARRIVED];
 	u32 num_arrived;
@@ -136,6 +139,7 @@ int kverbs_target_run(struct kverbs_report *report, const struct kverbs_target_s
 		      int (*test)(struct kverbs_target *target));
 int kverbs_target_start(struct kverbs_target *target, struct kverbs_command *slot);
 int kverbs_target_commands(struct kverbs_target *target, u32 count);
+int kverbs_target_cancel_failed(struct kverbs_target *target);
 int kverbs_target_find_bad(struct kverbs_target *target, struct kverbs_command *slot);
 int kverbs_target_answer_error(struct kverbs_target *target, struct kverbs_command *slot);
 
