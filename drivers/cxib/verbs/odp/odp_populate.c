@@ -214,14 +214,18 @@ static struct cxib_odp_populate *populate_create(struct cxib_odp_mr *odp_mr, u64
 /* Returns false if the MR or its device is being removed. */
 static bool populate_begin(struct cxib_odp_mr *root, struct cxib_odp_populate *populate)
 {
-	guard(spinlock)(&root->populate_lock);
-	if (root->is_ending || READ_ONCE(to_ibdev(root->mr.ib.device)->odp.is_ending))
-		return false;
-	list_add(&populate->node, &root->populates);
-	refcount_inc(&populate->users);
-	atomic_inc(&populate->pager->users);
-	queue_work(populate->pager->workqueue, &populate->work);
-	return true;
+	bool is_ending;
+
+	spin_lock(&root->populate_lock);
+	is_ending = root->is_ending || READ_ONCE(to_ibdev(root->mr.ib.device)->odp.is_ending);
+	if (!is_ending) {
+		list_add(&populate->node, &root->populates);
+		refcount_inc(&populate->users);
+		atomic_inc(&populate->pager->users);
+		queue_work(populate->pager->workqueue, &populate->work);
+	}
+	spin_unlock(&root->populate_lock);
+	return !is_ending;
 }
 
 /* A work that has not begun must not wait in the queue behind works that the user delays. */
@@ -284,10 +288,11 @@ void cxib_odp_end_populates(struct cxib_odp_mr *odp_mr)
 {
 	struct cxib_odp_populate *populate;
 
-	guard(spinlock)(&odp_mr->populate_lock);
+	spin_lock(&odp_mr->populate_lock);
 	odp_mr->is_ending = true;
 	list_for_each_entry(populate, &odp_mr->populates, node)
 		complete_all(&populate->done);
+	spin_unlock(&odp_mr->populate_lock);
 }
 
 #endif
