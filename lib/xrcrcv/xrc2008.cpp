@@ -31,6 +31,18 @@ int failed(int error) {
     return error;
 }
 
+/**
+ * Checks that the driver has registered QPs.
+ *
+ * @return 0; ENOSYS: it has not; another errno: the device was removed or did not answer
+ */
+int check_registrations(ibv_xrcd* domain) {
+    // No receive QP has the number of QP0, so only EINVAL shows that the driver has looked for it.
+    const int error = xrcrcv_unregister(domain, 0);
+
+    return error == EINVAL ? 0 : error;
+}
+
 } // namespace
 
 extern "C" {
@@ -51,9 +63,11 @@ extern "C" {
 
     // Such programs open an XRC domain for registered QPs, so the call fails without support for
     // them.
-    if (domain && !xrcrcv_supported(context)) {
+    if (!domain)
+        return nullptr;
+    if (const int error = check_registrations(domain)) {
         (void)ibv_close_xrcd(domain);
-        errno = ENOSYS;
+        errno = error;
         return nullptr;
     }
     return domain;

@@ -111,6 +111,55 @@ TEST_F(NamesOf2008, DomainWithoutFileAndCreationRefused) {
         expect_no_object(EINVAL, [&] { return ibv_open_xrc_domain(domain_.context(), -1, flags); });
 }
 
+/** An open device whose XRC domain is opened and closed without libibverbs. */
+class OpenedDomain : public NamesOf2008 {
+protected:
+    OpenedDomain() {
+        verbs_.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+        verbs_.sz = sizeof(verbs_);
+        verbs_.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) { return opened; };
+        verbs_.close_xrcd = [](ibv_xrcd* domain) {
+            closed = domain;
+            return 0;
+        };
+        opened = domain_.get();
+        opened->context = &verbs_.context;
+        verbs_.context.cmd_fd = FakeKernel::command_fd;
+        closed = nullptr;
+    }
+
+    ibv_xrcd* open() { return ibv_open_xrc_domain(&verbs_.context, -1, O_CREAT); }
+
+    static inline ibv_xrcd* opened;
+    static inline ibv_xrcd* closed;
+
+private:
+    verbs_context verbs_{};
+};
+
+TEST_F(OpenedDomain, DriverWithRegistrationsKeepsIt) {
+    EXPECT_EQ(open(), opened);
+    EXPECT_EQ(closed, nullptr);
+}
+
+TEST_F(OpenedDomain, DriverWithoutRegistrationsClosesIt) {
+    kernel_.has_registrations = false;
+    expect_no_object(ENOSYS, [&] { return open(); });
+    EXPECT_EQ(closed, opened);
+}
+
+TEST_F(OpenedDomain, DeviceRemovedMeanwhileReturnsEio) {
+    kernel_.is_gone = true;
+    expect_no_object(EIO, [&] { return open(); });
+    EXPECT_EQ(closed, opened);
+}
+
+TEST_F(OpenedDomain, FailedQueryReturnsItsError) {
+    kernel_.failures["find"] = ENOMEM;
+    expect_no_object(ENOMEM, [&] { return open(); });
+    EXPECT_EQ(closed, opened);
+}
+
 TEST(HeaderOf2008, MembersSharePlacesWithCurrentOnes) {
     ibv_send_wr wr{};
     ibv_async_event event{};
