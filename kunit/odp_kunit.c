@@ -1463,11 +1463,13 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 
 /**
  * struct lock_holder - thread that holds the lock of an address space
+ * @task: the thread
  * @mm: the address space
  * @locked: the thread holds the lock
  * @release: the thread may drop it
  */
 struct lock_holder {
+	struct task_struct *task;
 	struct mm_struct *mm;
 	struct completion locked;
 	struct completion release;
@@ -1484,19 +1486,23 @@ static int hold_lock(void *data)
 	return 0;
 }
 
-static struct task_struct *start_holder(struct kunit *test, struct lock_holder *holder)
+static void start_holder(struct kunit *test, struct lock_holder *holder)
 {
-	struct task_struct *task;
-
 	holder->mm = current->mm;
 	init_completion(&holder->locked);
 	init_completion(&holder->release);
-	task = kthread_create(hold_lock, holder, "lock_holder");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	get_task_struct(task);
-	wake_up_process(task);
+	holder->task = kthread_create(hold_lock, holder, "lock_holder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(holder->task));
+	get_task_struct(holder->task);
+	wake_up_process(holder->task);
 	wait_for_completion(&holder->locked);
-	return task;
+}
+
+static void stop_holder(struct lock_holder *holder)
+{
+	complete(&holder->release);
+	kthread_stop(holder->task);
+	put_task_struct(holder->task);
 }
 
 static void report_fault_of(struct fixture *fixture, u32 mkey)
@@ -1509,56 +1515,51 @@ static void report_fault_of(struct fixture *fixture, u32 mkey)
 	cxib_page_fault_event(&fixture->fake->ibdev, &event);
 }
 
-/* The page fault waits for the lock of the address space, as it may for a page of a FUSE file. */
-static void dereg_odp_mr_ends_page_fault(struct kunit *test)
+/*
+ * Returns an MR with a page fault that waits for the lock of the address space, as it may wait for
+ * a page of a FUSE file.
+ */
+static struct ib_mr *start_waiting_fault(struct kunit *test, struct lock_holder *holder)
 {
 	struct fixture *fixture = test->priv;
-	struct lock_holder holder;
-	struct task_struct *task;
-	struct cxib_odp_mr *mr;
 	struct ib_mr *ib;
 
 	attach_address_space(test);
 	ib = cxib_reg_odp_mr(&fixture->pd.ib, START, PAGE_SIZE, START,
 			     IB_ACCESS_ON_DEMAND);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ib));
-	mr = to_odp_mr(ib);
-	task = start_holder(test, &holder);
+	start_holder(test, holder);
 	report_fault_of(fixture, ib->lkey);
-	while (list_empty_careful(&mr->populates))
+	while (list_empty_careful(&to_odp_mr(ib)->populates))
 		usleep_range(100, 200);
+	return ib;
+}
+
+static void dereg_odp_mr_ends_page_fault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct lock_holder holder;
+	struct ib_mr *ib;
+
+	ib = start_waiting_fault(test, &holder);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->resumes));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
-	complete(&holder.release);
-	kthread_stop(task);
-	put_task_struct(task);
+	stop_holder(&holder);
 }
 
 static void unregistration_ends_page_faults(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct lock_holder holder;
-	struct task_struct *task;
-	struct cxib_odp_mr *mr;
 	struct ib_mr *ib;
 
-	attach_address_space(test);
-	ib = cxib_reg_odp_mr(&fixture->pd.ib, START, PAGE_SIZE, START,
-			     IB_ACCESS_ON_DEMAND);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(ib));
-	mr = to_odp_mr(ib);
-	task = start_holder(test, &holder);
-	report_fault_of(fixture, ib->lkey);
-	while (list_empty_careful(&mr->populates))
-		usleep_range(100, 200);
+	ib = start_waiting_fault(test, &holder);
 	cxib_odp_end_faults(&fixture->fake->ibdev);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
 	report_fault_of(fixture, ib->lkey);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 2));
-	complete(&holder.release);
-	kthread_stop(task);
-	put_task_struct(task);
+	stop_holder(&holder);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
 }
 
