@@ -161,7 +161,7 @@ int cxib_device_start(struct cxib_device *device)
 	device->is_unclean = device->hw.is_unclean;
 	if (err)
 		goto unmap;
-	device->ibdev = cxib_verbs_register(&device->hw, &cxib_user_interface,
+	device->ibdev = cxib_verbs_register(&device->hw, &cxib_user_interface, &cxib_ulp_ops,
 					    &cxib_poll_interface, &device->poll_policy);
 	if (IS_ERR(device->ibdev)) {
 		err = PTR_ERR(device->ibdev);

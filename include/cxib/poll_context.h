@@ -17,9 +17,8 @@
 #ifndef CXIB_POLL_CONTEXT_H
 #define CXIB_POLL_CONTEXT_H
 
+#include <cxib/functions.h>
 #include <linux/err.h>
-#include <linux/module.h>
-#include <linux/string.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -88,33 +87,22 @@ struct cxib_poll_contexts {
 	int (*set_context)(struct ib_cq *ib, const struct cxib_cq_options *options);
 };
 
-const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *device);
-
 /**
  * cxib_poll_contexts() - find the functions
  * @device: RDMA device, registered by any driver
  *
  * No reference to cxib is kept: its module cannot be unloaded before the ULP's ib_client has
- * destroyed all CQs of @device. For a device of another driver the symbol is not looked for:
- * symbol_get() ends in a BUG() if the module that exports it is being freed at that moment.
+ * destroyed all CQs of @device.
  *
- * Context: process context.
+ * Context: any.
  * Return: the functions, valid as long as @device; NULL if it has no polling contexts.
- * NULL also while cxib.ko is being initialised or removed, because the kernel then finds no symbols
- * of it: a device that cxib binds when it is loaded may be added in that time.
  */
 static inline const struct cxib_poll_contexts *cxib_poll_contexts(struct ib_device *device)
 {
-	const struct cxib_poll_contexts *(*find)(struct ib_device *device);
-	const struct cxib_poll_contexts *table;
+	const struct cxib_functions *functions = cxib_functions(device);
+	const struct cxib_poll_contexts *table = functions ? functions->poll_contexts(device) :
+							     NULL;
 
-	if (strcmp(module_name(device->ops.owner), "cxib"))
-		return NULL;
-	find = symbol_get(cxib_find_poll_contexts);
-	if (!find)
-		return NULL;
-	table = find(device);
-	symbol_put(cxib_find_poll_contexts);
 	return table && table->abi == CXIB_POLL_CONTEXTS_ABI ? table : NULL;
 }
 
@@ -142,7 +130,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  *
  * Context: process context, may sleep.
  * Return: the CQ, or an ERR_PTR:
- *	-EOPNOTSUPP: cxib_poll_contexts() returns NULL, or cxib has another version of this header,
+ *	-EOPNOTSUPP: @ib is a device of another driver, or cxib has another version of this header,
  *	-EINVAL: an argument is out of range or a member of @options does not fit its context,
  *	-ENOMEM: without memory or thread,
  *	-EINTR: a signal has killed the caller while the thread was created,
@@ -165,7 +153,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  *
  * Context: process context, may sleep.
  * Return: 0, or with the CQ as it was
- *	-EOPNOTSUPP: cxib_poll_contexts() returns NULL, or the CQ is one of the RDMA core's pool,
+ *	-EOPNOTSUPP: the CQ is owned by another driver or by the pool of the RDMA core,
  *	-EINVAL: the CQ has no events or done() handlers, or @options do not fit it or are invalid,
  *	-ENOMEM: without memory or thread,
  *	-EINTR: a signal has killed the caller while the thread was created.

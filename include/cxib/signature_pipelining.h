@@ -54,8 +54,7 @@
 #ifndef CXIB_SIGNATURE_PIPELINING_H
 #define CXIB_SIGNATURE_PIPELINING_H
 
-#include <linux/module.h>
-#include <linux/string.h>
+#include <cxib/functions.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rw.h>
 
@@ -121,34 +120,23 @@ struct cxib_signature_pipelining {
 	int (*resume)(struct ib_qp *qp);
 };
 
-const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device);
-
 /**
  * cxib_signature_pipelining() - find the functions
  * @device: RDMA device, registered by any driver
  *
  * No reference to cxib is kept: its module cannot be unloaded before the ULP's ib_client has
- * destroyed all QPs of @device. For a device of another driver the symbol is not looked for:
- * symbol_get() ends in a BUG() if the module that exports it is being freed at that moment.
+ * destroyed all QPs of @device.
  *
- * Context: process context.
+ * Context: any.
  * Return: the functions, valid as long as @device; NULL if it has no signature pipelining.
- * NULL also while cxib.ko is being initialised or removed, because the kernel then finds no symbols
- * of it: a device that cxib binds when it is loaded may be added in that time.
  */
 static inline const struct cxib_signature_pipelining *
 cxib_signature_pipelining(struct ib_device *device)
 {
-	const struct cxib_signature_pipelining *(*find)(struct ib_device *device);
+	const struct cxib_functions *functions = cxib_functions(device);
 	const struct cxib_signature_pipelining *table;
 
-	if (strcmp(module_name(device->ops.owner), "cxib"))
-		return NULL;
-	find = symbol_get(cxib_find_signature_pipelining);
-	if (!find)
-		return NULL;
-	table = find(device);
-	symbol_put(cxib_find_signature_pipelining);
+	table = functions ? functions->signature_pipelining(device) : NULL;
 	return table && table->abi == CXIB_SIGNATURE_PIPELINING_ABI ? table : NULL;
 }
 

@@ -21,6 +21,7 @@
 #include "verbs/cq/cq.h"
 
 struct cxib_cq_options;
+struct cxib_poll_contexts;
 struct cxib_poll_vector;
 struct task_struct;
 
@@ -210,6 +211,9 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 			    const char *kind, u32 number);
 void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);
 void cxib_poll_thread_stop(struct cxib_poll_thread *thread);
+
+/* poll_context.c */
+const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *device);
 
 /* poll_device.c */
 int cxib_poll_device_apply(struct cxib_poll_device *polling,

@@ -172,14 +172,12 @@ static const struct cxib_poll_contexts context_functions = {
 
 /**
  * cxib_find_poll_contexts() - the functions behind cxib_poll_contexts()
- * @device: RDMA device, registered by any driver
+ * @device: RDMA device
  *
  * Context: any.
- * Return: the functions; NULL if @device is one of another driver.
+ * Return: the functions.
  */
 const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *device)
 {
-	/* The driver id is that of mlx5_ib. */
-	return device->ops.owner == THIS_MODULE ? &context_functions : NULL;
+	return &context_functions;
 }
-EXPORT_SYMBOL_GPL(cxib_find_poll_contexts);

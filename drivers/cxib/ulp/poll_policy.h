@@ -5,6 +5,7 @@
 
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
 /*
  * A quantum below the minimum is used up by a single done() of a target. One above the maximum
@@ -62,8 +63,13 @@ struct cxib_poll_policy {
 	struct cxib_poll_device *device;
 };
 
+/* functions.c */
+extern const struct ib_device_ops cxib_ulp_ops;
+
+/* poll_device.c */
 extern const struct cxib_poll_interface cxib_poll_interface;
 
+/* poll_policy.c */
 void cxib_poll_policy_init(struct cxib_poll_policy *policy);
 void cxib_poll_policy_destroy(struct cxib_poll_policy *policy);
 void cxib_poll_policy_get(struct cxib_poll_policy *policy, struct cxib_poll_settings *settings);

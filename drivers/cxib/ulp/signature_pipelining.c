@@ -142,19 +142,17 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_signature_functions);
 
 /**
  * cxib_find_signature_pipelining() - the functions for the QPs of a device
- * @device: RDMA device of any driver
+ * @device: RDMA device
  *
  * ULPs call cxib_signature_pipelining().
  *
  * Context: any.
- * Return: the functions; NULL if @device is one of another driver or lacks signature pipelining, or
- * if the administrator does not want it.
+ * Return: the functions; NULL if @device lacks signature pipelining, or if the administrator does
+ * not want it.
  */
 const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device)
 {
-	/* The driver id is that of mlx5_ib. */
-	if (device->ops.owner != THIS_MODULE || !sigpipe_is_supported(device))
+	if (!sigpipe_is_supported(device))
 		return NULL;
 	return READ_ONCE(cxib_pipelining_is_offered) ? &cxib_signature_functions : NULL;
 }
-EXPORT_SYMBOL_GPL(cxib_find_signature_pipelining);

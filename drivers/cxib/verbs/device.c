@@ -50,14 +50,12 @@ static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(board_id);
 
-static struct attribute *attributes[] = {
+struct attribute *cxib_attributes[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_hca_type.attr,
 	&dev_attr_board_id.attr,
 	NULL,
 };
-
-static const struct attribute_group attribute_group = { .attrs = attributes };
 
 static const struct ib_device_ops ops = {
 	.owner = THIS_MODULE,
@@ -77,7 +75,6 @@ static const struct ib_device_ops ops = {
 	.dealloc_xrcd = cxib_dealloc_xrcd,
 	.dereg_mr = cxib_dereg_mr,
 	.destroy_ah = cxib_destroy_ah,
-	.device_group = &attribute_group,
 	.detach_mcast = cxib_detach_mcast,
 	.fill_res_cq_entry = cxib_fill_res_cq_entry,
 	.fill_res_qp_entry = cxib_fill_res_qp_entry,
@@ -465,6 +462,7 @@ static void verbs_stop_polling(struct cxib_ibdev *ibdev)
  * cxib_verbs_register() - register an RDMA device for an HCA
  * @hw: HCA that is up
  * @user: user space interface
+ * @ulp_ops: operations of the RDMA device for ULPs
  * @polling: scheduler of kernel CQs; NULL: the RDMA core polls all of them
  * @policy: settings of the scheduler; NULL without one
  *
@@ -474,6 +472,7 @@ static void verbs_stop_polling(struct cxib_ibdev *ibdev)
  */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user,
+				       const struct ib_device_ops *ulp_ops,
 				       const struct cxib_poll_interface *polling,
 				       struct cxib_poll_policy *policy)
 {
@@ -485,6 +484,7 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 		return ERR_PTR(-ENOMEM);
 	}
 	verbs_init_ibdev(ibdev, hw, user, polling);
+	ib_set_device_ops(&ibdev->ib, ulp_ops);
 	ibdev->poll_policy = policy;
 	err = verbs_create_flush_workqueue(ibdev);
 	if (err)

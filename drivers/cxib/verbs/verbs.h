@@ -14,8 +14,10 @@
 #include "verbs/reference.h"
 
 /* device.c */
+extern struct attribute *cxib_attributes[];
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user,
+				       const struct ib_device_ops *ulp_ops,
 				       const struct cxib_poll_interface *polling,
 				       struct cxib_poll_policy *policy);
 void cxib_verbs_unregister(struct cxib_ibdev *ibdev);

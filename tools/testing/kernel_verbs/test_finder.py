@@ -3,7 +3,7 @@
 """Tests a ULP that looks for signature pipelining on a device of the in-tree driver, which has the same driver ID: it
 finds none, whether cxib's module is loaded or not, or is being loaded or unloaded.
 
-KVERBS_CXIB is the path of the module.
+CXIB_MODULE is the path of the module.
 """
 
 import os
@@ -15,7 +15,7 @@ import unittest
 
 from exerciser import UlpTest, run_case
 
-CXIB = os.environ.get("KVERBS_CXIB", "cxib.ko")
+CXIB = os.environ.get("CXIB_MODULE", "cxib.ko")
 CASE = "pipelining_finder_finds_nothing"
 CHANGES = 5
 

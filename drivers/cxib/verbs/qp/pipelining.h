@@ -112,6 +112,7 @@ static inline bool cxib_qp_is_manual(const struct cxib_qp *qp)
 /* ulp/signature_pipelining.c */
 extern bool cxib_pipelining_is_offered;
 extern const struct cxib_signature_pipelining cxib_signature_functions;
+const struct cxib_signature_pipelining *cxib_find_signature_pipelining(struct ib_device *device);
 
 /* qp_stop.c */
 struct cxib_pipelining *cxib_pipelining_alloc(struct cxib_qp *qp, bool is_manual);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What each device offers to kernel modules: include/cxib/functions.h. */
+#include <cxib/functions.h>
+
+#include "ulp/poll.h"
+#include "verbs/qp/pipelining.h"
+#include "verbs/verbs.h"
+
+static const struct cxib_functions functions = {
+	.abi = CXIB_FUNCTIONS_ABI,
+	.poll_contexts = cxib_find_poll_contexts,
+	.signature_pipelining = cxib_find_signature_pipelining,
+	.group = { .attrs = cxib_attributes },
+};
+
+const struct ib_device_ops cxib_ulp_ops = {
+	.device_group = &functions.group,
+};
