@@ -3,8 +3,9 @@
  * Polling contexts of cxib: where and how fairly the done() handlers of a CQ run.
  *
  * cxib_alloc_cq() is ib_alloc_cq() with a choice of contexts. The CQ is polled, resized, moderated
- * and freed through the functions of the RDMA core. A module that includes this does not depend on
- * cxib.ko: the functions are looked up, and are missing for devices of other drivers.
+ * and freed through the functions of the RDMA core. A module that includes this header does not
+ * depend on cxib.ko (functions.h). On a device of another driver cxib_alloc_cq() returns
+ * -EOPNOTSUPP, and the ULP calls ib_alloc_cq() instead.
  *
  * What reaches a CQ: a CQ of cxib_alloc_cq() has the context that its ULP has chosen. The devlink
  * parameters cq_softirq_context, cq_process_context and cq_busy_poll_us apply to CQs of
