@@ -72,9 +72,9 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_init);
  * @list: the list
  * @entry: new, or emptied since its last turn; in no list
  *
- * Being served first once a round is enough for a CQ that is mostly empty. More would let a few
- * that empty and fill quickly starve the others; so would forgiving a CQ its debt because it has
- * emptied: one done() at a time, and each longer than a quantum, could take all the time.
+ * A CQ that is mostly empty is served before the others, but only once a round: a few CQs that
+ * empty and fill quickly would otherwise starve the others. An empty CQ keeps its debt for the same
+ * reason: a CQ with one completion at a time, each longer than a quantum, would take all the time.
  */
 void cxib_poll_list_add(struct cxib_poll_list *list, struct cxib_poll_entry *entry)
 {
@@ -231,7 +231,7 @@ unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_batch);
 
-/* Too high an estimate costs one more look at the clock; too low a one delays all other CQs. */
+/* A high estimate costs one more look at the clock; a low one delays all other CQs. */
 static void poll_list_learn_cost(struct cxib_poll_entry *entry, u32 cost_ns)
 {
 	if (cost_ns > entry->cost_ns)

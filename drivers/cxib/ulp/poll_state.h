@@ -8,15 +8,15 @@
  *	  |  cxib_poll_begin(): a runner has unlinked it
  *	RUNNING	a runner polls in cxib_poll_turn()
  *	  |- cxib_poll_requeue(): the quantum is used up; back to QUEUED
- *	  |- cxib_poll_release(): the same, but another one is to poll; ARMED as after an event
+ *	  |- cxib_poll_release(): the same, but another runner is to poll; ARMED as after an event
  *	  `- the CQ is empty: ARMED again before it is armed, because the event may come
  *	     before the arming returns
- *	GONE	cxib_poll_free(): from any of these, for ever
+ *	GONE	cxib_poll_free(): from any other phase; the last one
  *
  * The scheduler holds the lock of its list around all functions but cxib_poll_turn(), so
  * that a CQ is QUEUED exactly while it is linked. It takes a reference when it links a CQ,
- * and drops it when neither the list nor a runner refers to the CQ. Here is no clock, no
- * list and no lock: what a turn needs of these is in struct cxib_poll_ops.
+ * and drops it when neither the list nor a runner refers to the CQ. This file has no clock,
+ * no list and no lock: the operations in struct cxib_poll_ops use those of the scheduler.
  */
 #ifndef CXIB_ULP_POLL_STATE_H
 #define CXIB_ULP_POLL_STATE_H
@@ -79,8 +79,8 @@ static inline bool cxib_poll_is_armed(const struct cxib_poll_state *state)
 }
 
 /*
- * A full barrier where it succeeds. It fails if the CQ is GONE, or if a ULP has armed it
- * while it is queued or polled, and the event has come: then it is polled anyway.
+ * A full barrier if it succeeds. It fails if the CQ is GONE, or if the event comes for a CQ that a
+ * ULP has armed while a runner had it: that runner polls it in any case.
  */
 static inline bool cxib_poll_change(struct cxib_poll_state *state, enum cxib_poll_phase from,
 				    enum cxib_poll_phase to)
