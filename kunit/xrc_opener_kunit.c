@@ -182,12 +182,25 @@ static void event_after_close_reaches_others_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fixture->receivers[1].num_events);
 }
 
+static void event_after_change_of_receiver_reaches_new_one(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_xrc_open(&fixture->openers[0], &fixture->xrcd));
+	cxib_xrc_set_events(&fixture->openers[0], &fixture->receivers[1].handler);
+	raise_event(fixture, IB_EVENT_COMM_EST);
+	cxib_xrc_close(&fixture->openers[0]);
+	KUNIT_EXPECT_EQ(test, 0, fixture->receivers[0].num_events);
+	KUNIT_EXPECT_EQ(test, 1, fixture->receivers[1].num_events);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(opener_unknown_number_is_refused),
 	KUNIT_CASE(opener_of_registration_counts_as_such),
 	KUNIT_CASE(handles_of_qp_without_list_are_none),
 	KUNIT_CASE(event_of_qp_reaches_each_opener_once),
 	KUNIT_CASE(event_after_close_reaches_others_only),
+	KUNIT_CASE(event_after_change_of_receiver_reaches_new_one),
 	{},
 };
 

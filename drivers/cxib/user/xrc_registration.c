@@ -23,7 +23,7 @@
  * @opener: QP handle
  * @domain: uobject of the XRC domain, pinned so that it is destroyed after all its QPs
  * @events: uobject of the file of asynchronous events, with a reference because @opener uses its
- *	handler
+ *	handler; protected by registrations_lock until the registration is destroyed
  * @handle: number of the registration's uobject
  */
 struct cxib_xrc_registration {
@@ -44,6 +44,24 @@ static bool xrcreg_is_in_domain(const struct cxib_xrc_registration *registration
 }
 
 /*
+ * Processes that share a context by ibv_import_device() have different files of events, and the one
+ * of the process that has registered the QP may be closed.
+ */
+static int xrcreg_repeat_registration(struct cxib_xrc_registration *existing,
+				      const struct cxib_xrc_registration *repeated)
+{
+	if (!xrcreg_is_in_domain(existing, repeated->domain))
+		return -EINVAL;
+	if (existing->events == repeated->events)
+		return -EEXIST;
+	cxib_xrc_set_events(&existing->opener, repeated->opener.events);
+	uverbs_uobject_get(repeated->events);
+	uverbs_uobject_put(existing->events);
+	existing->events = repeated->events;
+	return -EEXIST;
+}
+
+/*
  * Inserts the registration before it opens the QP: if the insertion failed later, the function
  * would have to destroy the handle, which needs the lock again.
  */
@@ -51,13 +69,13 @@ static int xrcreg_open_registration(struct cxib_ucontext *context,
 				    struct cxib_xrc_registration *registration)
 {
 	const u32 qpn = registration->opener.qpn;
-	const struct cxib_xrc_registration *existing;
+	struct cxib_xrc_registration *existing;
 	int err;
 
 	guard(mutex)(&context->registrations_lock);
 	existing = xa_load(&context->registrations, qpn);
 	if (existing)
-		return xrcreg_is_in_domain(existing, registration->domain) ? -EEXIST : -EINVAL;
+		return xrcreg_repeat_registration(existing, registration);
 	err = xa_insert(&context->registrations, qpn, registration, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;

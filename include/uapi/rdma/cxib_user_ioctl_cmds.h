@@ -23,7 +23,8 @@ enum cxib_objects {
  * @CXIB_METHOD_XRC_REGISTRATION_FIND: return the handle of the context's registration of a QP.
  *	ENOENT: the context has no registration of the QP
  * @CXIB_METHOD_XRC_REGISTRATION_REGISTER: register a QP. EEXIST: the context has already registered
- *	the QP; EINVAL: the XRC domain has no XRC_TGT QP of that number
+ *	the QP, whose events are delivered to the new file from now on; EINVAL: the XRC domain has
+ *	no XRC_TGT QP of that number
  * @CXIB_METHOD_XRC_REGISTRATION_UNREGISTER: destroy a registration, and the QP with its last
  *	registration or handle. EINVAL: the registration is of another QP or XRC domain, and
  *	remains; ENOENT: there is no registration with that handle, or the REGISTER that creates it

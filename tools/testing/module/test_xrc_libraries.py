@@ -570,6 +570,22 @@ class Library(WithAgents):
         self.assertEqual(opener("event", SHORTLY), f"{COMM_EST} {qpn}")
         self.assertEqual(opener("event", 0), "none")
 
+    def test_registration_repeated_with_imported_context_moves_events(self) -> None:
+        creator = self.member()
+        receiver, srqn = self.receiver()
+        qpn = int(creator("create", 0))
+        receiver("register", 0, qpn)
+        receiver("replace-events", "imported")
+        receiver("register", 0, qpn)
+        sender = self.join(creator, qpn)
+        self.check_message(sender, receiver, srqn, "establishes")
+        for agent in (creator, receiver):
+            self.assertEqual(agent("event", SHORTLY), f"{COMM_EST} {qpn}")
+            self.assertEqual(agent("event", 0), "none")
+        receiver("unregister", 0, qpn)
+        creator("unregister", 0, qpn)
+        self.assertEqual(target_qps(), set())
+
     def test_events_before_unregister_readable_afterwards(self) -> None:
         receiver, srqn = self.receiver()
         other = self.member()

@@ -649,7 +649,7 @@ static void do_close_device(void)
 
 /*
  * replace-events NAME: closes the file of asynchronous events, or replaces it with a completion
- * channel.
+ * channel, with that of the imported context, or with that of another device.
  */
 static void do_replace_events(void)
 {
@@ -661,6 +661,12 @@ static void do_replace_events(void)
 		struct ibv_comp_channel *channel = ibv_create_comp_channel(device->context);
 
 		dup2(channel->fd, fd);
+	} else if (!strcmp(word(1), "imported")) {
+		struct ibv_context *context = ibv_import_device(dup(device->context->cmd_fd));
+
+		if (!context)
+			return failed(-1);
+		dup2(context->async_fd, fd);
 	} else {
 		dup2(devices[number(1)].context->async_fd, fd);
 	}

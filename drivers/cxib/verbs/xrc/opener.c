@@ -49,6 +49,20 @@ int cxib_xrc_open(struct cxib_xrc_opener *opener, struct ib_xrcd *xrcd)
 EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_open);
 
 /**
+ * cxib_xrc_set_events() - deliver the events of the QP to another receiver
+ * @opener: the handle; the caller excludes its cxib_xrc_close()
+ * @events: the receiver; the former one gets no events afterwards
+ *
+ * Context: process context.
+ */
+void cxib_xrc_set_events(struct cxib_xrc_opener *opener, struct ib_event_handler *events)
+{
+	scoped_guard(spinlock_irqsave, &opener->qp->device->qp_open_list_lock)
+		opener->events = events;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_set_events);
+
+/**
  * cxib_xrc_close() - undo cxib_xrc_open(), and destroy the QP if it has no other handle
  * @opener: the handle; receives no events afterwards
  *

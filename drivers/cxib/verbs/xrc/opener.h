@@ -9,7 +9,7 @@
  * struct cxib_xrc_opener - the QP handle of a registration
  * @qp: handle that ib_open_qp() has returned; the QP exists until its last handle is destroyed
  * @qpn: QPN
- * @events: receives the events of the QP as unaffiliated events
+ * @events: receives the events of the QP as unaffiliated events; protected by qp_open_list_lock
  */
 struct cxib_xrc_opener {
 	struct ib_qp *qp;
@@ -28,6 +28,7 @@ struct cxib_xrc_handles {
 };
 
 int cxib_xrc_open(struct cxib_xrc_opener *opener, struct ib_xrcd *xrcd);
+void cxib_xrc_set_events(struct cxib_xrc_opener *opener, struct ib_event_handler *events);
 void cxib_xrc_close(struct cxib_xrc_opener *opener);
 struct cxib_xrc_handles cxib_xrc_count_handles(struct ib_qp *qp);
 

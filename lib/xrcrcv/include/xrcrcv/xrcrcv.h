@@ -82,7 +82,8 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
 /**
  * Registers a QP for the context of @p xrcd, which gets its asynchronous events from now on.
  *
- * Registering a registered QP again has no effect: one xrcrcv_unregister() ends the registration.
+ * If the context has registered the QP before, the call only moves the events to the async_fd of
+ * @p xrcd, if that is another file: one xrcrcv_unregister() ends the registration.
  * The XRC domain that was used for a registration cannot be closed before the registration ends, at
  * the latest with the context.
  *
