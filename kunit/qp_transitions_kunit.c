@@ -151,8 +151,8 @@ static void modify_qp_all_attrs_returns_0(struct kunit *test)
 static void modify_qp_access_flags_of_user_space_return_0(struct kunit *test)
 {
 	const u32 local_write = BIT(0), remote = BIT(1) | BIT(2) | BIT(3);
-	const u32 on_demand = BIT(6), hugetlb = BIT(7), flush = BIT(8) | BIT(9);
-	const u32 known = local_write | remote | on_demand | hugetlb | flush;
+	const u32 of_mrs = GENMASK(7, 4), flush = BIT(8) | BIT(9), optional = GENMASK(29, 20);
+	const u32 known = local_write | remote | of_mrs | flush | optional;
 	struct fake_queue_pair *fake = test->priv;
 	unsigned int i;
 
