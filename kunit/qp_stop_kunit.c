@@ -116,6 +116,64 @@ static void qp_stopped_by_device_resumes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, qp->state);
 }
 
+static int modify_from(struct fixture *fixture, enum ib_qp_state from, enum ib_qp_state to)
+{
+	struct ib_qp_attr attr = { .cur_qp_state = from, .qp_state = to };
+
+	return cxib_modify_qp_kernel(&fixture->fake->qp.ib, &attr, IB_QP_STATE | IB_QP_CUR_STATE,
+				     NULL);
+}
+
+/* A thread that only changes attributes must not release the response that waits in the SQ. */
+static void user_qp_stopped_unknown_to_program_is_not_resumed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	qp->is_user = true;
+	stop(fixture);
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(fixture, IB_QPS_RTS, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			modify(fixture, IB_QPS_RTS, IB_QP_STATE | IB_QP_MIN_RNR_TIMER));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(fixture, IB_QPS_RTS, IB_QP_ACCESS_FLAGS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify_from(fixture, IB_QPS_RTS, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, CXIB_SQ_STOPPED, qp->sq.state);
+	KUNIT_EXPECT_EQ(test, 0, modify_from(fixture, IB_QPS_SQD, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+	KUNIT_EXPECT_EQ(test, 0, qp->sq.state);
+}
+
+static void user_qp_stopped_is_resumed_after_query(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->fake->qp.is_user = true;
+	stop(fixture);
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, query(test, fixture));
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RTS, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 1, fixture->resumes);
+	stop(fixture);
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(fixture, IB_QPS_RTS, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, IB_QP_STATE));
+}
+
+/* Anybody may list QPs; the RDMA core passes no mask then. */
+static void user_qp_stopped_and_listed_is_not_resumed(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	qp->is_user = true;
+	stop(fixture);
+	KUNIT_EXPECT_EQ(test, 0, cxib_query_qp(&qp->ib, &attr, 0, &init));
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, attr.qp_state);
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(fixture, IB_QPS_RTS, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 0, fixture->resumes);
+}
+
 /* WQEs after the stop do not complete, and the ULP would wait for them without end. */
 static void qp_stopped_while_held_is_drained(struct kunit *test)
 {
@@ -308,6 +366,9 @@ static void ucontext_without_drain_sigerr_offers_no_sqd2rts(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(qp_stopped_by_device_resumes),
+	KUNIT_CASE(user_qp_stopped_unknown_to_program_is_not_resumed),
+	KUNIT_CASE(user_qp_stopped_is_resumed_after_query),
+	KUNIT_CASE(user_qp_stopped_and_listed_is_not_resumed),
 	KUNIT_CASE(qp_stopped_while_held_is_drained),
 	KUNIT_CASE(qp_held_while_stopped_stands_for_both),
 	KUNIT_CASE(qp_stopped_while_held_resumes_before_event),

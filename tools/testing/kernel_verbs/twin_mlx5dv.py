@@ -5,8 +5,12 @@
 The second device is the target. It writes blocks, which have T10-DIF in its memory, to the first device, and sends a
 response after each command. A burst has four commands; the next burst starts after all responses. Every third command
 has a wrong block.
+
+With --unaware the program also changes attributes of the queue pair as a thread would that does not know of the stops: while
+it is stopped, the driver refuses that.
 """
 
+import errno
 import struct
 import sys
 import time
@@ -18,6 +22,7 @@ import test_signatures
 from pyverbs.cq import CQ
 from pyverbs.providers.mlx5.mlx5dv import Mlx5DVQPInitAttr, Mlx5QP
 from pyverbs.providers.mlx5.mlx5dv_mkey import Mlx5Mkey, Mlx5MkeyConfAttr, Mlx5SigBlockAttr
+from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr, QPCap, QPInitAttrEx
 from pyverbs.wr import SGE, RecvWR, SendWR
 
@@ -79,9 +84,11 @@ class End(test_signatures.Side):
 class Target:
     """Posts the commands of a burst, cancels the responses of failed commands, and sends error responses for them."""
 
-    def __init__(self, client: End, target: End) -> None:
+    def __init__(self, client: End, target: End, is_unaware: bool) -> None:
         self.client, self.end = client, target
+        self.is_unaware = is_unaware
         self.cancelled = 0
+        self.refused = 0  # changes of attributes
         self.posted: set[int] = set()  # wr_ids of responses
         self.failed: set[int] = set()  # failed commands whose first response has not completed
 
@@ -110,7 +117,18 @@ class Target:
         attributes = QPAttr(qp_state=e.IBV_QPS_RTS, cur_qp_state=e.IBV_QPS_SQD)
         self.end.queue_pair.modify(attributes, e.IBV_QP_STATE | e.IBV_QP_CUR_STATE)
 
+    def change_attributes(self) -> None:
+        """A stopped queue pair must not get back to RTS by this."""
+        try:
+            self.end.queue_pair.modify(QPAttr(qp_state=e.IBV_QPS_RTS), e.IBV_QP_STATE | e.IBV_QP_MIN_RNR_TIMER)
+        except PyverbsRDMAError as error:
+            if error.error_code != errno.EINVAL:
+                raise
+            self.refused += 1
+
     def is_stopped(self) -> bool:
+        if self.is_unaware:
+            self.change_attributes()
         attributes, _ = self.end.queue_pair.query(e.IBV_QP_STATE)
         return attributes.qp_state == e.IBV_QPS_SQD and not attributes.sq_draining
 
@@ -153,11 +171,14 @@ def main() -> int:
     client, target = (End(device) for device in rdma.devices()[:2])
     client.connect(target)
     target.connect(client)
-    twin = Target(client, target)
+    twin = Target(client, target, "--unaware" in sys.argv[1:])
     for first in range(0, COMMANDS, DEPTH):
         twin.run_burst(range(first, first + DEPTH))
     if twin.cancelled != COMMANDS // BAD_EVERY:
         print(f"{twin.cancelled} responses were cancelled", file=sys.stderr)
+        return 1
+    if twin.is_unaware and not twin.refused:
+        print("no stop was met by a change of attributes", file=sys.stderr)
         return 1
     return 0
 

@@ -873,15 +873,15 @@ static void qp_describe_connection(const struct cxib_qp *qp, const struct hw_qpc
 	attr->alt_timeout = hw_ads_get_ack_timeout(alternate);
 }
 
-static void qp_describe(struct cxib_qp *qp, const struct hw_qpc *context,
+static void qp_describe(struct cxib_qp *qp, enum ib_qp_state state, const struct hw_qpc *context,
 			struct ib_qp_attr *attr)
 {
 	const struct hw_ads *path = hw_qpc_get_primary_address_path(context);
 
 	*attr = (struct ib_qp_attr){ .cap = qp->cap };
-	attr->qp_state = qp->state;
-	attr->cur_qp_state = qp->state;
-	attr->sq_draining = qp->state == IB_QPS_SQD &&
+	attr->qp_state = state;
+	attr->cur_qp_state = state;
+	attr->sq_draining = state == IB_QPS_SQD &&
 			    (hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
 			     (qp->sq.state & CXIB_SQ_HELD && !cxib_sq_is_drained(qp)));
 	attr->path_mtu = hw_qpc_get_mtu(context);
@@ -928,12 +928,25 @@ static enum ib_qp_state qp_state_of(struct cxib_qp *qp, const struct hw_qpc *con
 	return state;
 }
 
+/*
+ * A program that asks for the state learns of a stop, and may then resume the QP without
+ * cur_qp_state. Anyone may list the QPs of all programs, for which the RDMA core passes no mask.
+ */
+static enum ib_qp_state qp_note_state(struct cxib_qp *qp, enum ib_qp_state state, int mask)
+{
+	if (qp->is_user && state == IB_QPS_SQD && !(mask & IB_QP_STATE))
+		return state;
+	cxib_qp_enter_state(qp, state);
+	return qp->state;
+}
+
 int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	struct hw_qpc context;
+	enum ib_qp_state state;
 	u32 stops;
 	int err;
 
@@ -945,8 +958,8 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	err = cxib_cmd_query_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn, &context);
 	if (err)
 		return err;
-	cxib_qp_enter_state(qp, qp_state_of(qp, &context, stops));
-	qp_describe(qp, &context, attr);
+	state = qp_note_state(qp, qp_state_of(qp, &context, stops), mask);
+	qp_describe(qp, state, &context, attr);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);

@@ -223,15 +223,17 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_sq_stop);
 
 /*
  * Returns true if the ULP sees SQD and must resume the QP. With signature pipelining this is so
- * after the driver has collected the stop.
+ * after the driver has collected the stop. A program sees SQD only if it queries the QP.
  */
-static bool drain_sq_is_stopped_for_ulp(const struct cxib_sq *sq)
+static bool drain_is_stopped_for_ulp(const struct cxib_qp *qp)
 {
-	return sq->state & (sq->is_pipelined ? CXIB_SQ_COLLECTED : CXIB_SQ_STOPPED);
+	if (qp->is_user)
+		return false;
+	return qp->sq.state & (qp->sq.is_pipelined ? CXIB_SQ_COLLECTED : CXIB_SQ_STOPPED);
 }
 
 /**
- * cxib_qp_adopt_stop() - enter SQD if the device has stopped the SQ
+ * cxib_qp_adopt_stop() - enter SQD if the device has stopped the SQ of a kernel QP
  * @qp: QP
  */
 void cxib_qp_adopt_stop(struct cxib_qp *qp)
@@ -239,7 +241,7 @@ void cxib_qp_adopt_stop(struct cxib_qp *qp)
 	lockdep_assert_held(&qp->mutex);
 
 	scoped_guard(spinlock_irqsave, &qp->sq.lock)
-		if (qp->state == IB_QPS_RTS && drain_sq_is_stopped_for_ulp(&qp->sq))
+		if (qp->state == IB_QPS_RTS && drain_is_stopped_for_ulp(qp))
 			cxib_qp_set_state(qp, IB_QPS_SQD);
 }
 
@@ -318,7 +320,7 @@ void cxib_qp_enter_state(struct cxib_qp *qp, enum ib_qp_state state)
 	lockdep_assert_held(&qp->mutex);
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	if (state == IB_QPS_RTS && drain_sq_is_stopped_for_ulp(&qp->sq))
+	if (state == IB_QPS_RTS && drain_is_stopped_for_ulp(qp))
 		state = IB_QPS_SQD;
 	else if (state != IB_QPS_SQD && state != IB_QPS_RTS)
 		qp->sq.state &= CXIB_SQ_HELD;

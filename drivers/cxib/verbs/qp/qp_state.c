@@ -153,6 +153,23 @@ static enum ib_qp_state qp_state_before(const struct cxib_qp *qp,
 	return qp->state;
 }
 
+static bool qp_state_is_teardown(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE &&
+	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+}
+
+/*
+ * The response of the failed transfer waits in a stopped SQ. So only a program that knows of the
+ * stop may resume the QP: it says so in cur_qp_state, or has queried the state.
+ */
+static bool qp_state_is_unknown_stop(const struct cxib_qp *qp, enum ib_qp_state from,
+				     const struct ib_qp_attr *attr, int mask)
+{
+	return qp->is_user && READ_ONCE(qp->sq.state) & CXIB_SQ_STOPPED && from != IB_QPS_SQD &&
+	       !qp_state_is_teardown(attr, mask);
+}
+
 static int qp_state_check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
@@ -162,6 +179,10 @@ static int qp_state_check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int
 	/* The hold is authoritative: cur_qp_state cannot override it. */
 	if (qp->sq.state & CXIB_SQ_HELD && from != IB_QPS_SQD)
 		return -EINVAL;
+	if (qp_state_is_unknown_stop(qp, from, attr, mask)) {
+		ibdev_dbg(&ibdev->ib, "QP 0x%x: SQ stopped by the device\n", qp->qpn);
+		return -EINVAL;
+	}
 	if (!qp_state_is_transition_ok(qp, from, to, mask)) {
 		ibdev_dbg(&ibdev->ib, "QP 0x%x: invalid transition from state %d to %d, attr_mask 0x%x\n",
 			  qp->qpn, from, to, mask);
@@ -331,12 +352,6 @@ static int qp_state_modify_to_error(struct cxib_qp *qp)
 	if (!err)
 		cxib_sq_resume(qp);
 	return err;
-}
-
-static bool qp_state_is_teardown(const struct ib_qp_attr *attr, int mask)
-{
-	return mask & IB_QP_STATE &&
-	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 }
 
 /* ib_mad does this after each send error of a MAD. */
