@@ -34,7 +34,7 @@ int failed(int error) {
 /**
  * Checks that the driver has registered QPs.
  *
- * @return 0; ENOSYS: it has not; another errno: the device was removed or did not answer
+ * @return 0; ENOSYS: the driver has none; another errno: the query has failed
  */
 int check_registrations(ibv_xrcd* domain) {
     // No receive QP has the number of QP0, so only EINVAL shows that the driver has looked for it.

@@ -82,8 +82,8 @@ int xrcrcv_query(struct ibv_xrcd *xrcd, uint32_t qpn, struct ibv_qp_attr *attr, 
 /**
  * Registers a QP for the context of @p xrcd, which gets its asynchronous events from now on.
  *
- * If the context has registered the QP before, the call only moves the events to the async_fd of
- * @p xrcd, if that is another file: one xrcrcv_unregister() ends the registration.
+ * A context has one registration of a QP, which one xrcrcv_unregister() ends. A repeated call
+ * delivers the events to the async_fd of the context of @p xrcd from now on.
  * The XRC domain that was used for a registration cannot be closed before the registration ends, at
  * the latest with the context.
  *
