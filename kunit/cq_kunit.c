@@ -2,8 +2,8 @@
 /* The end of a kernel CQ: ib_free_cq() while the device raises events. */
 #include <linux/delay.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
+#include "compat/workqueue.h"
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
 #include "hw/command_interface.h"
@@ -300,7 +300,7 @@ static void synchronize_cq_waits_for_core_and_scheduler(struct kunit *test)
 	fixture->fake->ibdev.polling = &scheduler;
 	ib->wc = &wc;
 	INIT_WORK(&ib->work, slow_work_fn);
-	queue_work(system_wq, &ib->work);
+	queue_work(system_percpu_wq, &ib->work);
 	cxib_cq_synchronize(fixture->cq);
 	KUNIT_EXPECT_EQ(test, 1, READ_ONCE(fixture->num_worked));
 	KUNIT_EXPECT_EQ(test, 1, fixture->num_synchronized);

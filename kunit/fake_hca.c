@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "compat/workqueue.h"
 #include "fake_hca.h"
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
@@ -563,7 +564,7 @@ void fake_command_doorbell(struct fake_hca *hca, u32 vector)
 		if (hca->hold)
 			set_bit(i, &hca->held);
 		else if (hca->asynchronous)
-			queue_work(system_unbound_wq, &hca->slots[i].work);
+			queue_work(system_dfl_wq, &hca->slots[i].work);
 		else
 			run_slot(hca, i);
 	}

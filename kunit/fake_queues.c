@@ -4,6 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/string.h>
 
+#include "compat/workqueue.h"
 #include "fake_hca.h"
 #include "hw/commands_events.h"
 #include "hw/events.h"
@@ -97,7 +98,7 @@ void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value)
 	eq->cons_index = value & 0xffffff;
 	eq->armed = offset == HW_UAR_OFFSET_EQ_DOORBELL_ARM;
 	if (eq->armed && eq->cons_index != (eq->producer & 0xffffff))
-		queue_work(system_unbound_wq, &hca->refire);
+		queue_work(system_dfl_wq, &hca->refire);
 	spin_unlock_irqrestore(&hca->eq_lock, flags);
 }
 

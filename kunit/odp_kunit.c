@@ -12,6 +12,7 @@
 #include <linux/user_namespace.h>
 #include <rdma/ib_umem_odp.h>
 
+#include "compat/workqueue.h"
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
@@ -316,7 +317,7 @@ static void init_umr(struct kunit *test, struct fixture *fixture)
 	fixture->umr_pd.pdn = UMR_PDN;
 	umr->qp = qp;
 	umr->state = CXIB_UMR_UP;
-	fixture->fake->ibdev.workqueue = system_wq;
+	fixture->fake->ibdev.workqueue = system_percpu_wq;
 }
 
 static void release(void *data)

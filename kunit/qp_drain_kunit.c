@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* SQ drain: announced WQEs complete, later WQEs are held, no WQE is lost. */
+#include "compat/workqueue.h"
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
 
@@ -145,7 +146,7 @@ static void sq_drained_event_raised_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, events);
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	for (i = 0; i < 3; i++) {
-		mod_delayed_work(system_wq, &fake->qp.drain->work, 0);
+		mod_delayed_work(system_percpu_wq, &fake->qp.drain->work, 0);
 		flush_delayed_work(&fake->qp.drain->work);
 	}
 	KUNIT_EXPECT_EQ(test, 1, events);
@@ -159,7 +160,7 @@ static void sq_resume_suppresses_drained_event(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
 	cxib_sq_resume(&fake->qp);
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
-	mod_delayed_work(system_wq, &fake->qp.drain->work, 0);
+	mod_delayed_work(system_percpu_wq, &fake->qp.drain->work, 0);
 	flush_delayed_work(&fake->qp.drain->work);
 	KUNIT_EXPECT_EQ(test, 0, events);
 	cxib_drain_destroy(&fake->qp);

@@ -4,8 +4,8 @@
  * exist until its event handler has returned.
  */
 #include <linux/delay.h>
-#include <linux/workqueue.h>
 
+#include "compat/workqueue.h"
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
 #include "hw/commands_queue_pairs.h"
@@ -437,7 +437,7 @@ static void destroy_in_handler(struct fixture *fixture, struct xarray *objects)
 	unsigned int ms;
 
 	WRITE_ONCE(fixture->in_handler, true);
-	queue_work(system_unbound_wq, &fixture->destroy);
+	queue_work(system_dfl_wq, &fixture->destroy);
 	for (ms = 0; ms < WAIT_MS && xa_load(objects, FAKE_QPN); ms++)
 		usleep_range(1000, 2000);
 	if (wait_for_completion_timeout(&fixture->destroyed, msecs_to_jiffies(EARLY_MS))) {

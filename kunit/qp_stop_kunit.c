@@ -6,6 +6,7 @@
  */
 #include <rdma/mlx5-abi.h>
 
+#include "compat/workqueue.h"
 #include "fake_queue_pair.h"
 #include "hw/commands_queue_pairs.h"
 #include "user/user.h"
@@ -231,7 +232,7 @@ static void qp_stopped_while_held_raises_event_of_each(struct kunit *test)
 			cxib_modify_qp_kernel(&qp->ib, &attr,
 					      IB_QP_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY, NULL));
 	stop(fixture);
-	mod_delayed_work(system_wq, &qp->drain->work, 0);
+	mod_delayed_work(system_percpu_wq, &qp->drain->work, 0);
 	flush_delayed_work(&qp->drain->work);
 	KUNIT_EXPECT_EQ(test, 2, fixture->events);
 }

@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/dmapool.h>
 
+#include "compat/workqueue.h"
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
@@ -835,7 +836,7 @@ static void destroy_during_event(struct ib_event *event, void *context)
 {
 	struct fixture *fixture = context;
 
-	queue_work(system_unbound_wq, &fixture->destroy_work);
+	queue_work(system_dfl_wq, &fixture->destroy_work);
 	wait_for_completion(&fixture->destroy_seen);
 	msleep(DESTROY_WAIT_MS);
 	fixture->events += !READ_ONCE(fixture->destroyed);

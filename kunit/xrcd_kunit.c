@@ -3,6 +3,7 @@
 #include <linux/dmapool.h>
 #include <linux/log2.h>
 
+#include "compat/workqueue.h"
 #include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "fake_udata.h"
@@ -350,7 +351,7 @@ static void xrc_init_concurrent_creates_objects_once(struct kunit *test)
 
 	fixture->fake->hca->asynchronous = true;
 	for (i = 0; i < CALLERS; i++)
-		queue_work(system_unbound_wq, &fixture->callers[i].work);
+		queue_work(system_dfl_wq, &fixture->callers[i].work);
 	for (i = 0; i < CALLERS; i++)
 		flush_work(&fixture->callers[i].work);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->failed_calls));
