@@ -17,18 +17,18 @@ struct cxib_poll_contexts;
 struct cxib_signature_pipelining;
 
 /* Increased with each change of struct cxib_functions. */
-#define CXIB_FUNCTIONS_ABI	1
+#define CXIB_FUNCTIONS_ABI	2
 
 /**
  * struct cxib_functions - what a device of cxib offers
  * @abi: %CXIB_FUNCTIONS_ABI of the driver
- * @poll_contexts: as cxib_poll_contexts()
+ * @poll_contexts: functions for CQs
  * @signature_pipelining: as cxib_signature_pipelining()
  * @group: attributes of the device: ops.device_group of struct ib_device
  */
 struct cxib_functions {
 	u32 abi;
-	const struct cxib_poll_contexts *(*poll_contexts)(struct ib_device *device);
+	const struct cxib_poll_contexts *poll_contexts;
 	const struct cxib_signature_pipelining *(*signature_pipelining)(struct ib_device *device);
 	struct attribute_group group;
 };

@@ -101,8 +101,7 @@ struct cxib_poll_contexts {
 static inline const struct cxib_poll_contexts *cxib_poll_contexts(struct ib_device *device)
 {
 	const struct cxib_functions *functions = cxib_functions(device);
-	const struct cxib_poll_contexts *table = functions ? functions->poll_contexts(device) :
-							     NULL;
+	const struct cxib_poll_contexts *table = functions ? functions->poll_contexts : NULL;
 
 	return table && table->abi == CXIB_POLL_CONTEXTS_ABI ? table : NULL;
 }

@@ -8,7 +8,7 @@
 
 static const struct cxib_functions functions = {
 	.abi = CXIB_FUNCTIONS_ABI,
-	.poll_contexts = cxib_find_poll_contexts,
+	.poll_contexts = &cxib_poll_functions,
 	.signature_pipelining = cxib_find_signature_pipelining,
 	.group = { .attrs = cxib_attributes },
 };

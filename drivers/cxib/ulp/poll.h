@@ -213,7 +213,7 @@ void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);
 void cxib_poll_thread_stop(struct cxib_poll_thread *thread);
 
 /* poll_context.c */
-const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *device);
+extern const struct cxib_poll_contexts cxib_poll_functions;
 
 /* poll_device.c */
 int cxib_poll_device_apply(struct cxib_poll_device *polling,

@@ -164,20 +164,8 @@ static int context_change(struct ib_cq *ib, const struct cxib_cq_options *option
 	return err ?: cxib_poll_device_set_options(to_cq(ib)->poll, options);
 }
 
-static const struct cxib_poll_contexts context_functions = {
+const struct cxib_poll_contexts cxib_poll_functions = {
 	.abi = CXIB_POLL_CONTEXTS_ABI,
 	.alloc_cq = context_alloc_cq,
 	.set_context = context_change,
 };
-
-/**
- * cxib_find_poll_contexts() - the functions behind cxib_poll_contexts()
- * @device: RDMA device
- *
- * Context: any.
- * Return: the functions.
- */
-const struct cxib_poll_contexts *cxib_find_poll_contexts(struct ib_device *device)
-{
-	return &context_functions;
-}
