@@ -103,6 +103,7 @@ struct fake_mr {
  * @refused: opcode of which one command is refused; 0: none
  * @passed: commands of that opcode that succeed before
  * @queried: mkey context of QUERY_MKEY; NULL: the command fails
+ * @klm_key: mkey of the KLM that QUERY_MKEY returns; 0: none
  */
 struct fixture {
 	struct fake_queue_pair *fake;
@@ -137,6 +138,7 @@ struct fixture {
 	u16 refused;
 	unsigned int passed;
 	const struct hw_mkc *queried;
+	u32 klm_key;
 };
 
 static u8 query_mkey(const struct fixture *fixture, void *out)
@@ -145,6 +147,9 @@ static u8 query_mkey(const struct fixture *fixture, void *out)
 		return HW_COMMAND_STATUS_BAD_RESOURCE;
 	memcpy(hw_query_mkey_out_memory_key_mkey_entry(out), fixture->queried,
 	       sizeof(*fixture->queried));
+	if (fixture->klm_key)
+		hw_klm_pack((void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out), PAGE_SIZE,
+			    fixture->klm_key, START);
 	return HW_COMMAND_STATUS_OK;
 }
 
@@ -1462,6 +1467,45 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
 }
 
+static void init_indirect_mkey(struct fixture *fixture, struct hw_mkc *context, u32 klm_key)
+{
+	hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_KLMS);
+	hw_mkc_set_translations_octword_size(context, 1);
+	hw_mkc_set_pd(context, PDN);
+	fixture->queried = context;
+	fixture->klm_key = klm_key;
+}
+
+static bool has_fault(const struct cxib_odp_user *user)
+{
+	unsigned int i;
+
+	for (i = 0; i < POLLS_MAX && !atomic_read(&user->faults); i++)
+		usleep_range(10000, 20000);
+	return atomic_read(&user->faults);
+}
+
+/* Workers that all users share find the MR behind an mkey of DEVX; they do not wait for pages. */
+static void page_fault_of_indirect_mkey_is_of_user_of_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_mkc context = {};
+
+	fixture->mr.memory.is_implicit_odp = 1;
+	insert(test, &fixture->mr);
+	init_indirect_mkey(fixture, &context, fixture->mr.mr.mr.ib.lkey);
+	mutex_lock(&fixture->mr.mr.fault_mutex);
+	report_fault(fixture, &fixture->other);
+	KUNIT_EXPECT_TRUE(test, has_fault(&fixture->user));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->fake->ibdev.odp.unknown_user.faults));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->resumes));
+	mutex_unlock(&fixture->mr.mr.fault_mutex);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
+	flush_workqueue(fixture->user.workqueue);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->user.faults));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
+}
+
 /**
  * struct lock_holder - thread that holds the lock of an address space
  * @task: the thread
@@ -1658,6 +1702,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fault_in_implicit_without_pages_reaps_child),
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
 	KUNIT_CASE(page_faults_of_user_stall_no_other),
+	KUNIT_CASE(page_fault_of_indirect_mkey_is_of_user_of_mr),
 	KUNIT_CASE(dereg_odp_mr_ends_page_fault),
 	KUNIT_CASE(unregistration_ends_page_faults),
 	KUNIT_CASE(contexts_of_user_share_page_faults),

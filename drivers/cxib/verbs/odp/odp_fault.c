@@ -59,7 +59,9 @@
  * struct odp_fault - a page fault that the driver handles
  * @work: handles it
  * @ibdev: RDMA device
- * @context: user context of the memory, with a reference
+ * @context: user context whose workers handle the fault, with a reference
+ * @owner: user context of the memory, with a reference, if its workers are to handle the fault;
+ *	otherwise NULL
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
@@ -68,6 +70,7 @@ struct odp_fault {
 	struct work_struct work;
 	struct cxib_ibdev *ibdev;
 	struct cxib_odp_context *context;
+	struct cxib_odp_context *owner;
 	struct cxib_page_fault fault;
 	struct cxib_pf_wqe *wqe;
 	u32 pdn;
@@ -75,7 +78,7 @@ struct odp_fault {
 
 /**
  * struct fault_search - search for the ODP MRs of a fault
- * @ibdev: RDMA device
+ * @fault: the fault
  * @level: number of indirect mkeys on the path
  * @queries: mkeys that may still be queried for this fault
  * @klms: KLMs that may still be read for this fault
@@ -85,7 +88,7 @@ struct odp_fault {
  * @pages: pages that are present now
  */
 struct fault_search {
-	struct cxib_ibdev *ibdev;
+	struct odp_fault *fault;
 	unsigned int level;
 	unsigned int queries;
 	size_t klms;
@@ -93,10 +96,10 @@ struct fault_search {
 	u64 pages;
 };
 
-static struct fault_search fault_new_search(const struct odp_fault *fault)
+static struct fault_search fault_new_search(struct odp_fault *fault)
 {
 	return (struct fault_search){
-		.ibdev = fault->ibdev, .queries = QUERIES_MAX, .klms = KLMS_MAX,
+		.fault = fault, .queries = QUERIES_MAX, .klms = KLMS_MAX,
 		.pdn = CXIB_ANY_PD,
 	};
 }
@@ -114,8 +117,8 @@ static int fault_in_klms(struct fault_search *search, u32 key, u64 address, u64 
 		return -ELOOP;
 	search->queries--;
 	search->level++;
-	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, &search->klms,
-				&search->pdn, fault_in_mkey, search);
+	err = cxib_pf_walk_mkey(commands_of(search->fault->ibdev), key, address, length,
+				&search->klms, &search->pdn, fault_in_mkey, search);
 	search->level--;
 	return err;
 }
@@ -125,25 +128,51 @@ static bool fault_has_pd(const struct fault_search *search, const struct cxib_od
 	return search->pdn == CXIB_ANY_PD || to_pd(odp_mr->mr.ib.pd)->pdn == search->pdn;
 }
 
+/*
+ * All users share the workers that search for the memory of a fault that names neither an ODP MR
+ * nor a known queue. They do not wait for the pages: the workers of the user to whom the memory
+ * belongs do.
+ */
+static bool fault_needs_other_worker(struct odp_fault *fault, const struct cxib_odp_mr *odp_mr)
+{
+	if (fault->context != &fault->ibdev->odp.others || fault->context == odp_mr->context)
+		return false;
+	refcount_inc(&odp_mr->context->users);
+	fault->owner = odp_mr->context;
+	return true;
+}
+
+static int fault_in_odp_mr(struct fault_search *search, struct cxib_odp_mr *odp_mr,
+			   const struct cxib_odp_range *range)
+{
+	int pages;
+
+	if (!fault_has_pd(search, odp_mr))
+		return 0;
+	if (fault_needs_other_worker(search->fault, odp_mr))
+		return -EXDEV;
+	pages = cxib_odp_fault_in(odp_mr, range);
+	if (pages > 0) {
+		atomic64_add(pages, &odp_mr->faults);
+		search->pages += pages;
+	}
+	return min(pages, 0);
+}
+
 static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 {
 	const struct cxib_odp_range range = {
 		.address = address, .length = length, .for_writing = true,
 	};
 	struct fault_search *search = context;
-	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->ibdev, key);
-	int pages = 0;
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->fault->ibdev, key);
+	int err;
 
 	if (!odp_mr)
 		return fault_in_klms(search, key, address, length);
-	if (fault_has_pd(search, odp_mr))
-		pages = cxib_odp_fault_in(odp_mr, &range);
-	if (pages > 0) {
-		atomic64_add(pages, &odp_mr->faults);
-		search->pages += pages;
-	}
+	err = fault_in_odp_mr(search, odp_mr, &range);
 	cxib_reference_put(&odp_mr->reference);
-	return min(pages, 0);
+	return err;
 }
 
 /* The last byte that the remote peer requests may be beyond FAULT_BYTES_MAX. */
@@ -227,7 +256,8 @@ static int fault_resolve_memory(struct odp_fault *fault)
 	int pages, err;
 
 	if (odp_mr) {
-		pages = fault_in_mr(odp_mr, event);
+		pages = fault_needs_other_worker(fault, odp_mr) ? -EXDEV :
+								  fault_in_mr(odp_mr, event);
 		cxib_reference_put(&odp_mr->reference);
 		return pages > 0 ? 0 : pages ?: -ENOENT;
 	}
@@ -532,6 +562,8 @@ static void fault_handle(struct odp_fault *fault)
 		err = fault_resolve_rdma(fault);
 	else
 		err = fault_resolve_wqe(fault);
+	if (fault->owner)
+		return;
 	if (err)
 		ibdev_dbg(ib, "page fault 0x%llx: queue 0x%x, WQE 0x%x, mkey 0x%x: error %d\n",
 			  event->token, event->queue, event->wqe_index, event->key, err);
@@ -546,13 +578,43 @@ static void fault_free(struct odp_fault *fault)
 	kfree(fault);
 }
 
+/*
+ * The transfer fails if too many faults of the user are queued. The fault may be freed before the
+ * function returns.
+ */
+static void fault_queue(struct odp_fault *fault)
+{
+	struct cxib_odp_user *user = fault->context->user;
+
+	if (atomic_add_unless(&user->faults, 1, FAULTS_MAX)) {
+		queue_work(user->workqueue, &fault->work);
+		return;
+	}
+	cxib_cmd_page_fault_resume(commands_of(fault->ibdev), &fault->fault, true);
+	fault_free(fault);
+}
+
+/* The memory of a WQE is searched again, from the beginning. */
+static void fault_hand_over(struct odp_fault *fault)
+{
+	cxib_odp_put_context(fault->ibdev, fault->context);
+	fault->context = fault->owner;
+	fault->owner = NULL;
+	kfree(fault->wqe);
+	fault->wqe = NULL;
+	fault_queue(fault);
+}
+
 static void fault_work_fn(struct work_struct *work)
 {
 	struct odp_fault *fault = container_of(work, struct odp_fault, work);
 
 	fault_handle(fault);
 	atomic_dec(&fault->context->user->faults);
-	fault_free(fault);
+	if (fault->owner)
+		fault_hand_over(fault);
+	else
+		fault_free(fault);
 }
 
 /*
@@ -603,17 +665,6 @@ static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
 	return cxib_odp_find_context(ibdev, fault_queue_owner(ibdev, event));
 }
 
-/* Returns false if too many faults of the user are queued. */
-static bool fault_queue(struct odp_fault *fault)
-{
-	struct cxib_odp_user *user = fault->context->user;
-
-	if (!atomic_add_unless(&user->faults, 1, FAULTS_MAX))
-		return false;
-	queue_work(user->workqueue, &fault->work);
-	return true;
-}
-
 /**
  * cxib_page_fault_event() - queue a page fault for handling
  * @context: RDMA device
@@ -628,16 +679,14 @@ void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 	struct cxib_ibdev *ibdev = context;
 	struct odp_fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
-	if (!fault)
-		goto fail_transfer;
+	if (!fault) {
+		cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
+		return;
+	}
 	fault->ibdev = ibdev;
 	fault->context = fault_context(ibdev, event);
 	fault->fault = *event;
 	INIT_WORK(&fault->work, fault_work_fn);
-	if (fault_queue(fault))
-		return;
-	fault_free(fault);
-fail_transfer:
-	cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
+	fault_queue(fault);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_event);
