@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fake_queue_pair.h"
 
+#include "ulp/functions.h"
 #include "verbs/qp/post.h"
 
 static void free_memory(void *data)
@@ -35,6 +36,7 @@ static void init_device(struct kunit *test, struct fake_queue_pair *fake)
 	fake->ibdev.hw = &fake->hw;
 	fake->ibdev.bus = fake->hw.bus;
 	fake->ibdev.ib.phys_port_cnt = 1;
+	fake->ibdev.ib.ops.owner = cxib_ulp_ops.owner;
 	cxib_orphans_init(&fake->ibdev);
 	xa_init_flags(&fake->ibdev.qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&fake->ibdev.srqs, XA_FLAGS_LOCK_IRQ);

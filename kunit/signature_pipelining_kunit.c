@@ -826,6 +826,21 @@ static void manual_functions_of_automatic_qp_return_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, functions->resume(&qp->ib));
 }
 
+/* A ULP may have QPs of several drivers, and call the functions of one device for all of them. */
+static void functions_for_qp_of_other_driver_are_refused(struct kunit *test)
+{
+	struct ib_qp *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct ib_sig_err error;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->device = kunit_kzalloc(test, sizeof(*other->device), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, other->device);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, functions->enable(other, CXIB_SIGNATURE_MANUAL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->cancel(other, RESPONSE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, functions->resume(other));
+	KUNIT_EXPECT_NULL(test, functions->next_failed(other, &error));
+}
+
 /* The device or the driver flushes a cancelled WR: the QP does not work, so there is no mark. */
 static void cancelled_wr_flushed_is_plain_flush(struct kunit *test)
 {
@@ -1275,6 +1290,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stop_keeps_transfers_of_mr_registered_again),
 	KUNIT_CASE(second_error_of_registration_closes_connection),
 	KUNIT_CASE(stop_without_error_distrusts_mrs_in_use),
+	KUNIT_CASE(functions_for_qp_of_other_driver_are_refused),
 	KUNIT_CASE(enable_wrong_qp_is_refused),
 	KUNIT_CASE(enable_in_reset_takes_effect_at_each_init),
 	KUNIT_CASE(response_waits_for_local_operations_and_reads),

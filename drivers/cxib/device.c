@@ -14,6 +14,7 @@
 
 #include "device.h"
 #include "hw/command_interface.h"
+#include "ulp/functions.h"
 #include "user/user.h"
 #include "verbs/verbs.h"
 

@@ -86,7 +86,7 @@ enum cxib_signature_policy {
  * @abi: %CXIB_SIGNATURE_PIPELINING_ABI
  * @enable: let signature errors stop the send queue of a kernel QP of the device, until the QP is
  *	destroyed. Process context, may sleep. Returns 0;
- *	-EOPNOTSUPP: the device lacks signature pipelining,
+ *	-EOPNOTSUPP: the device lacks signature pipelining, or is one of another driver,
  *	-EINVAL: not an RC QP with IB_QP_CREATE_INTEGRITY_EN, not in RESET or INIT, an unknown
  *	policy, or %CXIB_SIGNATURE_AUTOMATIC for a QP with IB_SIGNAL_ALL_WR,
  *	-EALREADY: enabled before; -ENOMEM; or an error of the device.

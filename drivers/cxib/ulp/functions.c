@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What each device offers to kernel modules: include/cxib/functions.h. */
 #include <cxib/functions.h>
+#include <kunit/visibility.h>
 
+#include "ulp/functions.h"
 #include "ulp/poll.h"
 #include "verbs/qp/pipelining.h"
 #include "verbs/verbs.h"
@@ -14,5 +16,7 @@ static const struct cxib_functions functions = {
 };
 
 const struct ib_device_ops cxib_ulp_ops = {
+	.owner = THIS_MODULE,
 	.device_group = &functions.group,
 };
+EXPORT_SYMBOL_IF_KUNIT(cxib_ulp_ops);

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/topology.h>
 
+#include "ulp/functions.h"
 #include "ulp/poll.h"
 
 static bool context_has_own_thread(const struct cxib_cq_options *options)
@@ -86,6 +87,8 @@ static enum ib_poll_context context_core(const struct cxib_cq_options *options)
 static int context_check_allocation(struct ib_device *ib, int nr_cqe, int comp_vector,
 				    const struct cxib_cq_options *options)
 {
+	if (!cxib_owns_device(ib))
+		return -EOPNOTSUPP;
 	if (WARN_ON_ONCE(!options))
 		return -EINVAL;
 	if (options->context == CXIB_CQ_DEVICE_SETTINGS) {
@@ -156,6 +159,8 @@ static int context_change(struct ib_cq *ib, const struct cxib_cq_options *option
 {
 	int err;
 
+	if (!cxib_owns_device(ib->device))
+		return -EOPNOTSUPP;
 	if (WARN_ON_ONCE(!options))
 		return -EINVAL;
 	err = context_check_options(ib->device, options);

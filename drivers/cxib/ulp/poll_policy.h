@@ -63,9 +63,6 @@ struct cxib_poll_policy {
 	struct cxib_poll_device *device;
 };
 
-/* functions.c */
-extern const struct ib_device_ops cxib_ulp_ops;
-
 /* poll_device.c */
 extern const struct cxib_poll_interface cxib_poll_interface;
 

@@ -4,6 +4,7 @@
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 
+#include "ulp/functions.h"
 #include "verbs/qp/pipelining.h"
 #include "verbs/signature/integrity.h"
 
@@ -58,8 +59,15 @@ static int sigpipe_enable_locked(struct cxib_qp *qp, enum cxib_signature_policy 
 
 static int sigpipe_enable(struct ib_qp *ib, enum cxib_signature_policy policy)
 {
+	if (!cxib_owns_device(ib->device))
+		return -EOPNOTSUPP;
 	guard(mutex)(&to_qp(ib)->mutex);
 	return sigpipe_enable_locked(to_qp(ib), policy);
+}
+
+static bool sigpipe_is_manual(struct ib_qp *ib)
+{
+	return cxib_owns_device(ib->device) && cxib_qp_is_manual(to_qp(ib));
 }
 
 /*
@@ -71,7 +79,7 @@ static struct ib_mr *sigpipe_next_failed(struct ib_qp *ib, struct ib_sig_err *er
 	struct cxib_qp *qp = to_qp(ib);
 	struct ib_mr *mr = NULL;
 
-	if (!cxib_qp_is_manual(qp))
+	if (!sigpipe_is_manual(ib))
 		return NULL;
 	scoped_guard(spinlock_irqsave, &qp->sq.lock)
 		if (qp->sq.state & CXIB_SQ_COLLECTED) {
@@ -89,7 +97,7 @@ static int sigpipe_cancel(struct ib_qp *ib, struct ib_cqe *cqe)
 	unsigned long flags;
 	int result;
 
-	if (!cqe || !cxib_qp_is_manual(qp))
+	if (!cqe || !sigpipe_is_manual(ib))
 		return -EINVAL;
 	spin_lock_irqsave(&qp->sq.lock, flags);
 	if (cxib_qp_is_gone(qp))
@@ -110,7 +118,7 @@ static int sigpipe_resume(struct ib_qp *ib)
 	u8 state;
 	int err;
 
-	if (!cxib_qp_is_manual(qp))
+	if (!sigpipe_is_manual(ib))
 		return -EINVAL;
 	guard(mutex)(&qp->mutex);
 	if (cxib_qp_is_gone(qp))

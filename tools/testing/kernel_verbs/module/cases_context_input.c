@@ -172,6 +172,7 @@ static int use_device_of_another_driver(struct kverbs_report *report)
 {
 	struct ib_device *other = kmemdup(kverbs_device(0), sizeof(*other), GFP_KERNEL);
 	const struct cxib_cq_options options = { .context = CXIB_CQ_SOFTIRQ };
+	const struct cxib_poll_contexts *functions = cxib_poll_contexts(kverbs_device(0));
 	struct ib_cq cq = { .device = other };
 	int err;
 
@@ -180,7 +181,11 @@ static int use_device_of_another_driver(struct kverbs_report *report)
 	other->ops.owner = NULL;
 	err = expect_refusal(report, "device of another driver",
 			     cxib_alloc_cq(other, NULL, ENTRIES, 0, &options), -EOPNOTSUPP) ?:
-	      expect_change(report, "CQ of another driver", &cq, &options, -EOPNOTSUPP);
+	      expect_change(report, "CQ of another driver", &cq, &options, -EOPNOTSUPP) ?:
+	      expect_refusal(report, "device of another driver, by the functions of this one",
+			     functions->alloc_cq(other, NULL, ENTRIES, 0, &options, KBUILD_MODNAME), -EOPNOTSUPP);
+	if (!err && functions->set_context(&cq, &options) != -EOPNOTSUPP)
+		err = kverbs_fail(report, "CQ of another driver, by the functions of this one: not refused");
 	kfree(other);
 	return err;
 }
