@@ -92,8 +92,9 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 
 	if (status || !cxib_result_is_unknown(ibdev, err))
 		return;
-	ibdev_err(&ibdev->ib, "CQ 0x%x: RESIZE_CQ result unknown: %d\n", cq->cqn,
-		  err);
+	/* After a fatal error, commands that were not issued cannot be told from others. */
+	if (!cxib_health_is_fatal(&ibdev->hw->health))
+		ibdev_err(&ibdev->ib, "CQ 0x%x: RESIZE_CQ result unknown: %d\n", cq->cqn, err);
 	cxib_health_set_fatal(&ibdev->hw->health,
 			      "RESIZE_CQ result unknown");
 	cxib_hw_dma_off(ibdev->hw);
