@@ -27,8 +27,9 @@ enum cxib_objects {
  *	no XRC_TGT QP of that number
  * @CXIB_METHOD_XRC_REGISTRATION_UNREGISTER: destroy a registration, and the QP with its last
  *	registration or handle. EINVAL: the registration is of another QP or XRC domain, and
- *	remains; ENOENT: there is no registration with that handle, or the REGISTER that creates it
- *	has not returned; EBUSY: another UNREGISTER uses the registration
+ *	remains, or the handle is that of another object; ENOENT: there is no object with that
+ *	handle, or the REGISTER that creates it has not returned; EBUSY: another UNREGISTER uses
+ *	the registration
  *
  * FIND and REGISTER fail with EOPNOTSUPP if the kernel lacks functions that they need; then
  * UNREGISTER finds no registration (ENOENT). All methods fail with ENOENT if there is no XRC domain
