@@ -64,8 +64,8 @@ enum cxib_cq_context {
  * @flags: 0 or %CXIB_CQ_OWN_THREAD
  * @weight: length of a turn in quanta (cq_quantum_us), 1 to %CXIB_CQ_WEIGHT_MAX; 0: 1. Of CQs that
  *	are always full, each gets this share of the time of their softirq or vector thread, or of
- *	the work items of a CPU. For a thread of the CQ it is the slice of the thread. In unbound
- *	work items it changes the length of a turn only: the scheduler chooses whose turn it is.
+ *	the work items of a CPU. For a thread of the CQ it is the slice of the thread. For
+ *	unbound work items it is only the length of a turn: the scheduler chooses the next CQ.
  * @busy_poll_us: how long a thread polls an empty CQ before it arms it, in microseconds, 0 to
  *	%CXIB_CQ_BUSY_POLL_US_MAX; %CXIB_CQ_THREAD only
  */

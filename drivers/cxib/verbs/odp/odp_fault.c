@@ -60,8 +60,7 @@
  * @work: handles it
  * @ibdev: RDMA device
  * @context: user context whose workers handle the fault, with a reference
- * @owner: user context of the memory, with a reference, if its workers are to handle the fault;
- *	otherwise NULL
+ * @owner: user context whose workers handle the fault next, with a reference; NULL: none
  * @fault: the decoded event
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
@@ -129,11 +128,12 @@ static bool fault_has_pd(const struct fault_search *search, const struct cxib_od
 }
 
 /*
- * All users share the workers that search for the memory of a fault that names neither an ODP MR
- * nor a known queue. They do not wait for the pages: the workers of the user to whom the memory
- * belongs do.
+ * If a fault names neither an ODP MR nor a known queue, workers that all users share search for its
+ * MR. They do not wait for pages: they give the fault to the workers of the user of the MR.
+ *
+ * Returns true if the caller is to leave the fault to its new owner.
  */
-static bool fault_needs_other_worker(struct odp_fault *fault, const struct cxib_odp_mr *odp_mr)
+static bool fault_give_to_owner(struct odp_fault *fault, const struct cxib_odp_mr *odp_mr)
 {
 	if (fault->context != &fault->ibdev->odp.others || fault->context == odp_mr->context)
 		return false;
@@ -149,7 +149,7 @@ static int fault_in_odp_mr(struct fault_search *search, struct cxib_odp_mr *odp_
 
 	if (!fault_has_pd(search, odp_mr))
 		return 0;
-	if (fault_needs_other_worker(search->fault, odp_mr))
+	if (fault_give_to_owner(search->fault, odp_mr))
 		return -EXDEV;
 	pages = cxib_odp_fault_in(odp_mr, range);
 	if (pages > 0) {
@@ -256,8 +256,7 @@ static int fault_resolve_memory(struct odp_fault *fault)
 	int pages, err;
 
 	if (odp_mr) {
-		pages = fault_needs_other_worker(fault, odp_mr) ? -EXDEV :
-								  fault_in_mr(odp_mr, event);
+		pages = fault_give_to_owner(fault, odp_mr) ? -EXDEV : fault_in_mr(odp_mr, event);
 		cxib_reference_put(&odp_mr->reference);
 		return pages > 0 ? 0 : pages ?: -ENOENT;
 	}
@@ -579,8 +578,8 @@ static void fault_free(struct odp_fault *fault)
 }
 
 /*
- * The transfer fails if too many faults of the user are queued. The fault may be freed before the
- * function returns.
+ * The transfer fails if too many faults of the user are queued. The caller must not use the fault
+ * afterwards.
  */
 static void fault_queue(struct odp_fault *fault)
 {

@@ -63,7 +63,7 @@ struct cxib_odp_context {
  *	whose first mkey is not in the table is being destroyed.
  * @contexts: struct cxib_odp_context of each user context with ODP MRs
  * @users: struct cxib_odp_user of each user with an entry of @contexts
- * @others: takes the place of the user context for page faults whose memory is not known yet
+ * @others: stands for the user context of page faults whose MR is not known yet
  * @unknown_user: user of @others
  * @is_ending: the device is being removed
  */
