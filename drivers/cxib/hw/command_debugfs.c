@@ -4,7 +4,7 @@
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
-#include <linux/string_choices.h>
+#include <linux/string_helpers.h>
 
 #include "hw/command_queue.h"
 #include "hw/names.h"

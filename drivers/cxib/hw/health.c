@@ -5,7 +5,7 @@
 #include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/seq_file.h>
-#include <linux/string_choices.h>
+#include <linux/string_helpers.h>
 
 #include "hw/bus.h"
 #include "hw/command_interface.h"
