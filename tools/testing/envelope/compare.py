@@ -17,7 +17,6 @@ sys.path.insert(0, str(HERE))
 import envelope  # noqa: E402
 import ledger  # noqa: E402
 
-PAGE = HERE.parents[2] / "Documentation/envelope.rst"
 LEDGER = HERE / "ledger.toml"
 PUBLIC = HERE / "public.toml"
 VFIO = HERE / "vfio.toml"
@@ -25,16 +24,12 @@ VFIO = HERE / "vfio.toml"
 
 def _parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("recorded", nargs="*", type=Path, help="envelopes of the driver, from cxemu --envelope")
+    parser.add_argument("recorded", nargs="+", type=Path, help="envelopes of the driver, from cxemu --envelope")
     parser.add_argument("--public", type=Path, default=PUBLIC, help="envelope of the in-tree driver (default: %(default)s)")
     parser.add_argument("--other", type=Path, default=VFIO, help="envelope of another public driver (default: %(default)s)")
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="explained differences (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="print also the explained differences")
-    parser.add_argument("--write-page", action="store_true", help="write the ledger's page of the manual")
-    options = parser.parse_args(arguments)
-    if not options.recorded and not options.write_page:
-        parser.error("no envelope is named")
-    return options
+    return parser.parse_args(arguments)
 
 
 def _compare(recorded, options, entries):
@@ -49,8 +44,6 @@ def _compare(recorded, options, entries):
 def main(arguments):
     options = _parse(arguments)
     entries = ledger.load(options.ledger)
-    if options.write_page:
-        PAGE.write_text(ledger.page(entries))
     failed = [recorded for recorded in options.recorded if _compare(recorded, options, entries)]
     if len(options.recorded) > 1:
         for entry in ledger.unused(entries):
