@@ -48,15 +48,13 @@ static void target_of_value_fits_its_class(struct kunit *test)
 static void policy_init_leaves_cqs_to_core(struct kunit *test)
 {
 	struct cxib_poll_policy policy = {};
-	struct cxib_poll_settings settings;
 
 	cxib_poll_policy_init(&policy);
-	cxib_poll_policy_get(&policy, &settings);
-	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, settings.softirq);
-	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, settings.process);
-	KUNIT_EXPECT_EQ(test, CXIB_POLL_QUANTUM_US_DEFAULT, settings.quantum_us);
-	KUNIT_EXPECT_EQ(test, 0, settings.busy_poll_us);
-	cxib_poll_policy_destroy(&policy);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, policy.settings.softirq);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_CORE, policy.settings.process);
+	KUNIT_EXPECT_EQ(test, CXIB_POLL_QUANTUM_US_DEFAULT, policy.settings.quantum_us);
+	KUNIT_EXPECT_EQ(test, 0, policy.settings.busy_poll_us);
+	mutex_destroy(&policy.lock);
 }
 
 /* The device may be recovering: the settings apply when it is registered anew. */
@@ -69,13 +67,11 @@ static void policy_set_without_device_is_kept(struct kunit *test)
 		.busy_poll_us = 1,
 	};
 	struct cxib_poll_policy policy = {};
-	struct cxib_poll_settings settings;
 
 	cxib_poll_policy_init(&policy);
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_policy_set(&policy, &chosen));
-	cxib_poll_policy_get(&policy, &settings);
-	KUNIT_EXPECT_MEMEQ(test, &chosen, &settings, sizeof(settings));
-	cxib_poll_policy_destroy(&policy);
+	KUNIT_EXPECT_MEMEQ(test, &chosen, &policy.settings, sizeof(chosen));
+	mutex_destroy(&policy.lock);
 }
 
 static struct kunit_case cases[] = {

@@ -267,7 +267,7 @@ struct cxib_device *cxib_device_alloc(struct pci_dev *pdev)
  */
 void cxib_device_free(struct cxib_device *device)
 {
-	cxib_poll_policy_destroy(&device->poll_policy);
+	mutex_destroy(&device->poll_policy.lock);
 	devlink_free(priv_to_devlink(device));
 }
 

@@ -72,20 +72,17 @@ static int params_get(struct devlink *devlink, u32 id, struct devlink_param_gset
 		      struct netlink_ext_ack *extack)
 #endif
 {
-	struct cxib_poll_settings settings;
-
-	cxib_poll_policy_get(params_policy(devlink), &settings);
-	return cxib_param_load(&settings, id, &ctx->val);
+	/* devlink's lock is held. */
+	return cxib_param_load(&params_policy(devlink)->settings, id, &ctx->val);
 }
 
 /* devlink's lock is held, so only one parameter changes the settings at a time. */
 static int params_apply(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
 			struct netlink_ext_ack *extack)
 {
-	struct cxib_poll_settings settings;
+	struct cxib_poll_settings settings = params_policy(devlink)->settings;
 	int err;
 
-	cxib_poll_policy_get(params_policy(devlink), &settings);
 	err = cxib_param_store(&settings, id, &ctx->val);
 	if (err)
 		return err;

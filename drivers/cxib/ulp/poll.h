@@ -98,14 +98,11 @@ struct cxib_poll_statistics {
 };
 
 /**
- * struct cxib_poll_cq - scheduling of a CQ of the kernel
+ * struct cxib_poll_cq - scheduling of a CQ of the kernel that not only the RDMA core has polled
  * @cq: the CQ
  * @vector: its completion vector
- * @node: in @cqs of struct cxib_poll_device; protected by the policy lock
  * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by
  *	the policy lock.
- * @is_left_to_core: the target that the settings want could not be prepared; protected by the
- *	policy lock
  * @target: what the next event lets poll the CQ; protected by the policy lock
  * @next_runner: runner of @target, which has the CQ from the end of its turn or the next event on;
  *	NULL: the RDMA core. Protected by the lock of the vector.
@@ -131,9 +128,7 @@ struct cxib_poll_statistics {
 struct cxib_poll_cq {
 	struct cxib_cq *cq;
 	struct cxib_poll_vector *vector;
-	struct list_head node;
 	bool is_explicit;
-	bool is_left_to_core;
 	enum cxib_poll_target target;
 	struct cxib_poll_runner *next_runner;
 	struct cxib_poll_runner *runner;
@@ -164,7 +159,7 @@ struct cxib_poll_cq {
  * struct cxib_poll_device - the polling contexts of an RDMA device
  * @ibdev: RDMA device
  * @policy: settings of the HCA; its lock protects the members below
- * @cqs: struct cxib_poll_cq of all CQs with events that the kernel polls
+ * @cqs: struct cxib_cq with events and done() handlers, by poll_node
  * @bound: runs work items on the CPU of the interrupt; NULL: not needed so far
  * @unbound: runs work items on any CPU; NULL: not needed so far
  * @num_threads: number of own threads
@@ -186,23 +181,39 @@ struct cxib_poll_device {
 	struct cxib_poll_vector vectors[] __counted_by(num_vectors);
 };
 
-static inline struct cxib_poll_device *polling_of(struct cxib_poll_cq *poll)
+static inline struct cxib_poll_device *polling_of(const struct cxib_cq *cq)
 {
-	return to_ibdev(poll->cq->ib.device)->poll_device;
+	return to_ibdev(cq->ib.device)->poll_device;
+}
+
+/* Whether the CQ has events, and done() handlers that a runner can call. */
+static inline bool cxib_poll_is_possible(const struct cxib_cq *cq)
+{
+	return !list_empty(&cq->poll_node);
+}
+
+/* Whether the ULP has chosen the context. The caller of these functions holds the policy lock. */
+static inline bool cxib_poll_is_explicit(const struct cxib_cq *cq)
+{
+	return cq->poll && cq->poll->is_explicit;
+}
+
+/* What the settings want to poll a CQ whose ULP has not chosen a context. */
+static inline enum cxib_poll_target
+cxib_poll_settings_target(const struct cxib_cq *cq, const struct cxib_poll_settings *settings)
+{
+	return cq->ib.poll_ctx == IB_POLL_SOFTIRQ ? settings->softirq : settings->process;
 }
 
 /* poll_runner.c */
 void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
 			   enum cxib_poll_target target, u32 quantum_us);
-void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us);
 bool cxib_poll_runner_queue(struct cxib_poll_cq *poll);
 void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next);
-enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll);
+enum cxib_poll_target cxib_poll_runner_current(const struct cxib_cq *cq);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
 void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll);
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
-bool cxib_poll_runner_repay(struct cxib_poll_runner *runner);
-bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
 
 /* poll_vector.c */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us);
@@ -218,11 +229,11 @@ extern const struct cxib_poll_contexts cxib_poll_functions;
 /* poll_device.c */
 int cxib_poll_device_apply(struct cxib_poll_device *polling,
 			   const struct cxib_poll_settings *settings);
-int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq_options *options);
+int cxib_poll_device_set_options(struct cxib_cq *cq, const struct cxib_cq_options *options);
 unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling);
 
 /* poll_statistics.c */
-int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll);
+int cxib_poll_fill_res_cq(struct sk_buff *message, const struct cxib_cq *cq);
 struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling);
 
 /* poll_work.c */

@@ -115,8 +115,8 @@ static struct ib_cq *context_alloc_cq(struct ib_device *ib, void *private, int n
 	if (IS_ERR(cq) || options->context == CXIB_CQ_DIRECT)
 		return cq;
 	/* A core that sets wc later than its drivers expect. */
-	err = to_cq(cq)->poll ? cxib_poll_device_set_options(to_cq(cq)->poll, options) :
-				-EOPNOTSUPP;
+	err = cxib_poll_is_possible(to_cq(cq)) ? cxib_poll_device_set_options(to_cq(cq), options) :
+						 -EOPNOTSUPP;
 	if (err) {
 		ib_free_cq(cq);
 		return ERR_PTR(err);
@@ -144,7 +144,7 @@ static int context_check_class(struct ib_cq *ib, const struct cxib_cq_options *o
 
 static int context_check_change(struct ib_cq *ib, const struct cxib_cq_options *options)
 {
-	if (!to_cq(ib)->poll) {
+	if (!cxib_poll_is_possible(to_cq(ib))) {
 		ibdev_dbg(ib->device, "CQ context: not a CQ with events and done() handlers\n");
 		return -EINVAL;
 	}
@@ -166,7 +166,7 @@ static int context_change(struct ib_cq *ib, const struct cxib_cq_options *option
 	err = context_check_options(ib->device, options);
 	if (!err)
 		err = context_check_change(ib, options);
-	return err ?: cxib_poll_device_set_options(to_cq(ib)->poll, options);
+	return err ?: cxib_poll_device_set_options(to_cq(ib), options);
 }
 
 const struct cxib_poll_contexts cxib_poll_functions = {

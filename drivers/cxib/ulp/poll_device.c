@@ -53,37 +53,71 @@ static int poll_need_own_thread(struct cxib_poll_device *polling, struct cxib_po
 	return 0;
 }
 
-static int poll_need_workqueue(struct cxib_poll_device *polling, bool is_unbound)
+static struct cxib_poll_cq *poll_alloc(const struct cxib_poll_device *polling, struct cxib_cq *cq)
 {
-	return cxib_poll_workqueue(polling, is_unbound) ? 0 : -ENOMEM;
+	u32 quantum_us = polling->policy->settings.quantum_us;
+	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
+						 dev_to_node(cq->ib.device->dev.parent));
+
+	if (!poll)
+		return NULL;
+	poll->cq = cq;
+	poll->vector = poll_vector_of(cq);
+	cxib_reference_init(&poll->reference);
+	cxib_poll_init(&poll->state);
+	poll->weight = 1;
+	cxib_poll_entry_init(&poll->entry, 1);
+	cxib_poll_runner_init(&poll->thread.runner, poll->vector, CXIB_POLL_OWN_THREAD, quantum_us);
+	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
+	return poll;
 }
 
-/* Creates the thread or workqueue behind a target, so that the interrupt need not. */
-static int poll_prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+/* From now on the scheduler gets the events of the CQ. */
+static int poll_need_cq(const struct cxib_poll_device *polling, struct cxib_cq *cq)
+{
+	struct cxib_poll_cq *poll;
+
+	if (cq->poll)
+		return 0;
+	poll = poll_alloc(polling, cq);
+	if (!poll)
+		return -ENOMEM;
+	/* Pairs with the dependent reads of those who read cq->poll once, without the lock. */
+	smp_store_release(&cq->poll, poll);
+	return 0;
+}
+
+/* Creates what a target needs, so that the interrupt need not. */
+static int poll_prepare(struct cxib_poll_device *polling, struct cxib_cq *cq,
 			enum cxib_poll_target target)
 {
 	lockdep_assert_held(&polling->policy->lock);
 
+	if (target == CXIB_POLL_CORE)
+		return 0;
+	if (poll_need_cq(polling, cq))
+		return -ENOMEM;
 	switch (target) {
 	case CXIB_POLL_THREAD:
-		return poll_need_vector_thread(polling, poll->vector);
+		return poll_need_vector_thread(polling, cq->poll->vector);
 	case CXIB_POLL_OWN_THREAD:
-		return poll_need_own_thread(polling, poll);
+		return poll_need_own_thread(polling, cq->poll);
 	case CXIB_POLL_WORKQUEUE:
-		return poll_need_workqueue(polling, false);
 	case CXIB_POLL_UNBOUND:
-		return poll_need_workqueue(polling, true);
+		return cxib_poll_workqueue(polling, target == CXIB_POLL_UNBOUND) ? 0 : -ENOMEM;
 	default:
 		return 0;
 	}
 }
 
 static struct cxib_poll_runner *poll_use_work(struct cxib_poll_device *polling,
-					      struct cxib_poll_cq *poll, bool is_unbound)
+					      struct cxib_poll_cq *poll,
+					      enum cxib_poll_target target)
 {
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
-		WRITE_ONCE(poll->work.workqueue, is_unbound ? polling->unbound : polling->bound);
-		poll->work.runner.target = is_unbound ? CXIB_POLL_UNBOUND : CXIB_POLL_WORKQUEUE;
+		WRITE_ONCE(poll->work.workqueue,
+			   target == CXIB_POLL_UNBOUND ? polling->unbound : polling->bound);
+		poll->work.runner.target = target;
 	}
 	return &poll->work.runner;
 }
@@ -101,17 +135,25 @@ static struct cxib_poll_runner *poll_runner_of(struct cxib_poll_device *polling,
 	case CXIB_POLL_OWN_THREAD:
 		return &poll->thread.runner;
 	case CXIB_POLL_WORKQUEUE:
-		return poll_use_work(polling, poll, false);
 	case CXIB_POLL_UNBOUND:
-		return poll_use_work(polling, poll, true);
+		return poll_use_work(polling, poll, target);
 	default:
 		return NULL;
 	}
 }
 
-static void poll_use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
-			    enum cxib_poll_target target)
+/* Lets a target that is prepared have the CQ from its next event or turn on. */
+static void poll_use(struct cxib_poll_device *polling, struct cxib_cq *cq,
+		     enum cxib_poll_target target, u32 weight, u32 busy_poll_us)
 {
+	struct cxib_poll_cq *poll = cq->poll;
+
+	/* The RDMA core has always polled the CQ, and goes on. */
+	if (!poll)
+		return;
+	WRITE_ONCE(poll->weight, weight);
+	poll_set_slice(poll);
+	WRITE_ONCE(poll->busy_poll_ns, (u64)busy_poll_us * NSEC_PER_USEC);
 	poll->target = target;
 	cxib_poll_runner_change(poll, poll_runner_of(polling, poll, target));
 }
@@ -131,14 +173,16 @@ static void poll_stop_threads(struct work_struct *work)
 {
 	struct cxib_poll_device *polling = container_of(to_delayed_work(work),
 							struct cxib_poll_device, stop_threads);
-	struct cxib_poll_cq *poll;
+	struct cxib_cq *cq;
 	bool is_busy = false;
 
 	guard(mutex)(&polling->policy->lock);
-	list_for_each_entry(poll, &polling->cqs, node) {
-		if (!poll->thread.task || poll->target == CXIB_POLL_OWN_THREAD)
+	list_for_each_entry(cq, &polling->cqs, poll_node) {
+		struct cxib_poll_cq *poll = cq->poll;
+
+		if (!poll || !poll->thread.task || poll->target == CXIB_POLL_OWN_THREAD)
 			continue;
-		if (cxib_poll_runner_is_active(&poll->thread.runner))
+		if (READ_ONCE(poll->thread.runner.is_active))
 			is_busy = true;
 		else
 			poll_stop_own_thread(polling, poll);
@@ -147,45 +191,42 @@ static void poll_stop_threads(struct work_struct *work)
 		schedule_delayed_work(&polling->stop_threads, HZ / 10);
 }
 
-static bool poll_may_sleep(const struct cxib_poll_cq *poll)
+static void poll_set_runner_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
 {
-	return poll->cq->ib.poll_ctx != IB_POLL_SOFTIRQ;
-}
-
-static enum cxib_poll_target poll_policy_target(const struct cxib_poll_cq *poll,
-						const struct cxib_poll_settings *settings)
-{
-	return poll_may_sleep(poll) ? settings->process : settings->softirq;
+	scoped_guard(spinlock_irqsave, &runner->vector->lock)
+		runner->list.quantum_ns = quantum_us * NSEC_PER_USEC;
 }
 
 static void poll_set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 {
-	struct cxib_poll_cq *poll;
+	struct cxib_cq *cq;
 	unsigned int i;
 
 	for (i = 0; i < polling->num_vectors; i++) {
-		cxib_poll_runner_set_quantum(&polling->vectors[i].softirq, quantum_us);
-		cxib_poll_runner_set_quantum(&polling->vectors[i].thread.runner, quantum_us);
+		poll_set_runner_quantum(&polling->vectors[i].softirq, quantum_us);
+		poll_set_runner_quantum(&polling->vectors[i].thread.runner, quantum_us);
 	}
-	list_for_each_entry(poll, &polling->cqs, node) {
-		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
-		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
-		poll_set_slice(poll);
+	list_for_each_entry(cq, &polling->cqs, poll_node) {
+		if (!cq->poll)
+			continue;
+		poll_set_runner_quantum(&cq->poll->thread.runner, quantum_us);
+		poll_set_runner_quantum(&cq->poll->work.runner, quantum_us);
+		poll_set_slice(cq->poll);
 	}
 }
 
 /*
- * A CQ that gets no thread or workqueue is left to the RDMA core: a ULP may create it while memory
+ * A CQ whose target cannot be prepared is left to the RDMA core: a ULP may create it while memory
  * is reclaimed, and there may be too many threads.
  */
-static void poll_follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+static void poll_follow(struct cxib_poll_device *polling, struct cxib_cq *cq,
 			const struct cxib_poll_settings *settings)
 {
-	enum cxib_poll_target target = poll_policy_target(poll, settings);
+	enum cxib_poll_target target = cxib_poll_settings_target(cq, settings);
 
-	poll->is_left_to_core = poll_prepare(polling, poll, target);
-	WRITE_ONCE(poll->busy_poll_ns, (u64)settings->busy_poll_us * NSEC_PER_USEC);
-	poll_use_target(polling, poll, poll->is_left_to_core ? CXIB_POLL_CORE : target);
+	if (poll_prepare(polling, cq, target))
+		target = CXIB_POLL_CORE;
+	poll_use(polling, cq, target, 1, settings->busy_poll_us);
 }
 
 /**
@@ -199,23 +240,23 @@ static void poll_follow(struct cxib_poll_device *polling, struct cxib_poll_cq *p
 int cxib_poll_device_apply(struct cxib_poll_device *polling,
 			   const struct cxib_poll_settings *settings)
 {
-	struct cxib_poll_cq *poll;
+	struct cxib_cq *cq;
 	int err;
 
 	lockdep_assert_held(&polling->policy->lock);
 
 	schedule_delayed_work(&polling->stop_threads, 0);
-	list_for_each_entry(poll, &polling->cqs, node) {
-		if (poll->is_explicit)
+	list_for_each_entry(cq, &polling->cqs, poll_node) {
+		if (cxib_poll_is_explicit(cq))
 			continue;
-		err = poll_prepare(polling, poll, poll_policy_target(poll, settings));
+		err = poll_prepare(polling, cq, cxib_poll_settings_target(cq, settings));
 		if (err && err != -ENOSPC)
 			return err;
 	}
 	poll_set_quantum(polling, settings->quantum_us);
-	list_for_each_entry(poll, &polling->cqs, node)
-		if (!poll->is_explicit)
-			poll_follow(polling, poll, settings);
+	list_for_each_entry(cq, &polling->cqs, poll_node)
+		if (!cxib_poll_is_explicit(cq))
+			poll_follow(polling, cq, settings);
 	return 0;
 }
 
@@ -236,50 +277,37 @@ static enum cxib_poll_target poll_options_target(const struct cxib_cq_options *o
 	}
 }
 
-/* The settings of the HCA apply again. */
-static int poll_reset_options(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
-{
-	const struct cxib_poll_settings *settings = &polling->policy->settings;
-	int err = poll_prepare(polling, poll, poll_policy_target(poll, settings));
-
-	if (err && err != -ENOSPC)
-		return err;
-	WRITE_ONCE(poll->weight, 1);
-	poll_set_slice(poll);
-	poll->is_explicit = false;
-	poll_follow(polling, poll, settings);
-	return 0;
-}
-
 /**
  * cxib_poll_device_set_options() - set the context that a ULP has chosen
- * @poll: CQ
+ * @cq: CQ that a runner can poll
  * @options: options that fit the CQ
  *
  * Context: process context, may sleep.
  * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: nothing has changed.
  */
-int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq_options *options)
+int cxib_poll_device_set_options(struct cxib_cq *cq, const struct cxib_cq_options *options)
 {
-	struct cxib_poll_device *polling = polling_of(poll);
-	enum cxib_poll_target target = poll_options_target(options);
+	bool is_explicit = options->context != CXIB_CQ_DEVICE_SETTINGS;
+	struct cxib_poll_device *polling = polling_of(cq);
+	const struct cxib_poll_settings *settings = &polling->policy->settings;
+	enum cxib_poll_target target;
 	int err;
 
 	guard(mutex)(&polling->policy->lock);
 	schedule_delayed_work(&polling->stop_threads, 0);
-	if (options->context == CXIB_CQ_DEVICE_SETTINGS)
-		return poll_reset_options(polling, poll);
-	err = poll_prepare(polling, poll, target);
+	target = is_explicit ? poll_options_target(options) :
+			       cxib_poll_settings_target(cq, settings);
+	err = poll_prepare(polling, cq, target);
 	if (err == -ENOSPC)
-		err = -ENOMEM;
+		err = is_explicit ? -ENOMEM : 0;
 	if (err)
 		return err;
-	WRITE_ONCE(poll->weight, options->weight ?: 1);
-	poll_set_slice(poll);
-	poll->is_explicit = true;
-	poll->is_left_to_core = false;
-	WRITE_ONCE(poll->busy_poll_ns, (u64)options->busy_poll_us * NSEC_PER_USEC);
-	poll_use_target(polling, poll, target);
+	if (cq->poll)
+		cq->poll->is_explicit = is_explicit;
+	if (is_explicit)
+		poll_use(polling, cq, target, options->weight ?: 1, options->busy_poll_us);
+	else
+		poll_follow(polling, cq, settings);
 	return 0;
 }
 
@@ -315,84 +343,65 @@ unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 	return chosen;
 }
 
-static struct cxib_poll_cq *poll_alloc(struct cxib_cq *cq, u32 quantum_us)
-{
-	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
-						 dev_to_node(cq->ib.device->dev.parent));
-
-	if (!poll)
-		return NULL;
-	poll->cq = cq;
-	poll->vector = poll_vector_of(cq);
-	cxib_reference_init(&poll->reference);
-	cxib_poll_init(&poll->state);
-	poll->weight = 1;
-	cxib_poll_entry_init(&poll->entry, 1);
-	cxib_poll_runner_init(&poll->thread.runner, poll->vector, CXIB_POLL_OWN_THREAD, quantum_us);
-	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
-	return poll;
-}
-
 /* Only CQs of ib_alloc_cq() with events have done() handlers that a runner can call. */
 static bool poll_is_schedulable(const struct ib_cq *ib)
 {
 	return ib->wc && ib->poll_ctx != IB_POLL_DIRECT;
 }
 
-static int poll_create_cq(struct cxib_cq *cq)
+static void poll_create_cq(struct cxib_cq *cq)
 {
-	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
-	struct cxib_poll_settings *settings = &polling->policy->settings;
-	struct cxib_poll_cq *poll;
+	struct cxib_poll_device *polling = polling_of(cq);
 
 	if (!poll_is_schedulable(&cq->ib))
-		return 0;
+		return;
 	guard(mutex)(&polling->policy->lock);
-	poll = poll_alloc(cq, settings->quantum_us);
-	if (!poll)
-		return -ENOMEM;
-	list_add_tail(&poll->node, &polling->cqs);
-	poll->vector->num_cqs++;
-	cq->poll = poll;
-	poll_follow(polling, poll, settings);
-	return 0;
+	list_add_tail(&cq->poll_node, &polling->cqs);
+	poll_vector_of(cq)->num_cqs++;
+	poll_follow(polling, cq, &polling->policy->settings);
 }
 
 /* No event arrives any more. The runner that owns the CQ drops its reference after its turn. */
-static void poll_destroy_cq(struct cxib_cq *cq)
+static void poll_end_cq(struct cxib_poll_cq *poll)
 {
-	struct cxib_poll_cq *poll = cq->poll;
-	struct cxib_poll_device *polling;
-
-	if (!poll)
-		return;
 	/* A done() handler that frees its own CQ waits for itself. */
 	WARN_ON_ONCE(READ_ONCE(poll->done_task) == current);
 	cxib_poll_runner_remove(poll);
 	cxib_reference_end(&poll->reference);
-	polling = polling_of(poll);
-	scoped_guard(mutex, &polling->policy->lock) {
-		list_del(&poll->node);
-		poll->vector->num_cqs--;
-		polling->num_threads -= !!poll->thread.task;
-		/* The resource tracker may still look at the CQ. */
-		WRITE_ONCE(cq->poll, NULL);
-	}
 	cxib_poll_thread_stop(&poll->thread);
 	cxib_poll_work_stop(&poll->work);
 	kfree(poll);
 }
 
+static void poll_destroy_cq(struct cxib_cq *cq)
+{
+	struct cxib_poll_device *polling = polling_of(cq);
+
+	if (!cxib_poll_is_possible(cq))
+		return;
+	/* From now on nobody looks at the CQ but its runner. */
+	scoped_guard(mutex, &polling->policy->lock) {
+		list_del_init(&cq->poll_node);
+		poll_vector_of(cq)->num_cqs--;
+		polling->num_threads -= cq->poll && cq->poll->thread.task;
+	}
+	if (cq->poll)
+		poll_end_cq(cq->poll);
+	cq->poll = NULL;
+}
+
 static void poll_synchronize_cq(struct cxib_cq *cq)
 {
-	if (cq->poll)
-		cxib_poll_runner_synchronize(cq->poll);
+	const struct cxib_poll_cq *poll = READ_ONCE(cq->poll);
+
+	if (poll)
+		cxib_poll_runner_synchronize(poll);
 }
 
 /* Called in the interrupt, which has taken the arming. */
 static bool poll_queue_cq(struct cxib_cq *cq)
 {
-	return cxib_poll_runner_queue(cq->poll);
+	return cxib_poll_runner_queue(READ_ONCE(cq->poll));
 }
 
 static int poll_start(struct cxib_ibdev *ibdev)
@@ -436,13 +445,11 @@ static void poll_stop(struct cxib_ibdev *ibdev)
 	kvfree(polling);
 }
 
+/* The resource tracker still lists a CQ that is being destroyed. */
 static int poll_fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 {
-	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
-
-	/* poll_destroy_cq() frees cq->poll while the resource tracker still lists the CQ. */
-	guard(mutex)(&polling->policy->lock);
-	return cq->poll ? cxib_poll_fill_res_cq(message, cq->poll) : 0;
+	guard(mutex)(&polling_of(cq)->policy->lock);
+	return cxib_poll_is_possible(cq) ? cxib_poll_fill_res_cq(message, cq) : 0;
 }
 
 const struct cxib_poll_interface cxib_poll_interface = {

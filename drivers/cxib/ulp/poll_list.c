@@ -206,18 +206,6 @@ bool cxib_poll_list_repay(struct cxib_poll_list *list)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_repay);
 
 /**
- * cxib_poll_list_del() - removes a CQ that may wait for its turn
- * @entry: the entry; may be in no list
- *
- * A CQ that is having its turn has to be stopped by the caller.
- */
-void cxib_poll_list_del(struct cxib_poll_entry *entry)
-{
-	list_del_init(&entry->node);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_del);
-
-/**
  * cxib_poll_entry_batch() - how many completions to poll before looking at the clock
  * @entry: the CQ that has its turn
  *

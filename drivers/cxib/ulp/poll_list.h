@@ -84,7 +84,6 @@ bool cxib_poll_list_idle(struct cxib_poll_list *list);
 struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list);
 bool cxib_poll_list_repay(struct cxib_poll_list *list);
 void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry *entry);
-void cxib_poll_list_del(struct cxib_poll_entry *entry);
 
 void cxib_poll_entry_init(struct cxib_poll_entry *entry, u32 weight);
 unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry);

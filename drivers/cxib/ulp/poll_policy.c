@@ -16,30 +16,6 @@ void cxib_poll_policy_init(struct cxib_poll_policy *policy)
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_init);
 
 /**
- * cxib_poll_policy_destroy() - undo cxib_poll_policy_init()
- * @policy: policy without an RDMA device
- */
-void cxib_poll_policy_destroy(struct cxib_poll_policy *policy)
-{
-	mutex_destroy(&policy->lock);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_destroy);
-
-/**
- * cxib_poll_policy_get() - read the settings
- * @policy: policy of an HCA
- * @settings: filled
- *
- * Context: process context, may sleep.
- */
-void cxib_poll_policy_get(struct cxib_poll_policy *policy, struct cxib_poll_settings *settings)
-{
-	guard(mutex)(&policy->lock);
-	*settings = policy->settings;
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_get);
-
-/**
  * cxib_poll_policy_set() - change the settings; the CQs follow at their next event
  * @policy: policy of an HCA
  * @settings: settings within their limits

@@ -54,7 +54,8 @@ struct cxib_poll_settings {
 /**
  * struct cxib_poll_policy - settings of an HCA and the RDMA device that they apply to
  * @lock: protects the members below and what struct cxib_poll_device says; process context
- * @settings: settings; kept when the RDMA device is registered anew
+ * @settings: settings; kept when the RDMA device is registered anew. Written with the lock of
+ *	devlink held, too.
  * @device: registered RDMA device; NULL: none
  */
 struct cxib_poll_policy {
@@ -68,8 +69,6 @@ extern const struct cxib_poll_interface cxib_poll_interface;
 
 /* poll_policy.c */
 void cxib_poll_policy_init(struct cxib_poll_policy *policy);
-void cxib_poll_policy_destroy(struct cxib_poll_policy *policy);
-void cxib_poll_policy_get(struct cxib_poll_policy *policy, struct cxib_poll_settings *settings);
 int cxib_poll_policy_set(struct cxib_poll_policy *policy,
 			 const struct cxib_poll_settings *settings);
 

@@ -206,14 +206,6 @@ static void runner_link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq 
 	runner_kick(runner);
 }
 
-static void runner_leave_to_core(struct cxib_poll_cq *poll)
-{
-	lockdep_assert_held(&poll->vector->lock);
-
-	if (cxib_poll_is_armed(&poll->state))
-		poll->runner = NULL;
-}
-
 /**
  * cxib_poll_runner_queue() - queue a CQ after an event
  * @poll: CQ whose arming was taken
@@ -229,7 +221,8 @@ bool cxib_poll_runner_queue(struct cxib_poll_cq *poll)
 	spin_lock_irqsave(&poll->vector->lock, flags);
 	runner = poll->next_runner;
 	if (!runner) {
-		runner_leave_to_core(poll);
+		if (cxib_poll_is_armed(&poll->state))
+			poll->runner = NULL;
 	} else if (cxib_poll_event(&poll->state)) {
 		refcount_inc(&poll->reference.count);
 		trace_cq_queue(poll->cq);
@@ -248,30 +241,29 @@ bool cxib_poll_runner_queue(struct cxib_poll_cq *poll)
  */
 void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next)
 {
-	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
-		/* Events of a CQ that is left to the RDMA core do not get here. */
-		if (!poll->next_runner)
-			runner_leave_to_core(poll);
+	scoped_guard(spinlock_irqsave, &poll->vector->lock)
 		poll->next_runner = next;
-		WRITE_ONCE(poll->cq->is_scheduled, next);
-	}
 }
 
 /**
  * cxib_poll_runner_current() - what polls a CQ
- * @poll: CQ; the caller holds the policy lock
+ * @cq: CQ that a runner can poll; the caller holds the policy lock
  *
  * Context: any.
  * Return: what polls the CQ now, or after the next event if nothing does.
  */
-enum cxib_poll_target cxib_poll_runner_current(struct cxib_poll_cq *poll)
+enum cxib_poll_target cxib_poll_runner_current(const struct cxib_cq *cq)
 {
-	enum cxib_poll_target target = poll->target;
+	struct cxib_poll_cq *poll = cq->poll;
+	enum cxib_poll_target target;
 
+	if (!poll)
+		return CXIB_POLL_CORE;
+	target = poll->target;
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		if (!cxib_poll_is_armed(&poll->state))
 			target = poll->runner ? poll->runner->target : target;
-		else if (!poll->runner && !cxib_arming_is_set(&poll->cq->arming))
+		else if (!poll->runner && !cxib_arming_is_set(&cq->arming))
 			target = CXIB_POLL_CORE;
 	}
 	return target;
@@ -292,7 +284,7 @@ void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
 		is_linked = cxib_poll_free(&poll->state);
 		if (is_linked)
-			cxib_poll_list_del(&poll->entry);
+			list_del_init(&poll->entry.node);
 	}
 	if (is_linked)
 		cxib_reference_put(&poll->reference);
@@ -409,51 +401,11 @@ bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 }
 
 /**
- * cxib_poll_runner_repay() - skip a turn of a CQ whose earlier turns were too long
- * @runner: runner of one CQ; only its entity calls this
- *
- * Context: any.
- * Return: true if the turn is skipped; false if the CQ may have it.
- */
-bool cxib_poll_runner_repay(struct cxib_poll_runner *runner)
-{
-	bool has_paid;
-
-	scoped_guard(spinlock_irqsave, &runner->vector->lock)
-		has_paid = cxib_poll_list_repay(&runner->list);
-	return has_paid;
-}
-
-/**
- * cxib_poll_runner_is_active() - has the runner CQs to poll
- * @runner: runner; only its entity calls this
- *
- * Context: any.
- */
-bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner)
-{
-	return READ_ONCE(runner->is_active);
-}
-
-/**
- * cxib_poll_runner_set_quantum() - set the time that a CQ gets in a turn
- * @runner: runner
- * @quantum_us: time of a CQ of weight 1, in microseconds
- *
- * Context: any.
- */
-void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
-{
-	scoped_guard(spinlock_irqsave, &runner->vector->lock)
-		runner->list.quantum_ns = quantum_us * NSEC_PER_USEC;
-}
-
-/**
  * cxib_poll_runner_init() - initialise an idle runner
  * @runner: zeroed
  * @vector: completion vector of its CQs
  * @target: what it is
- * @quantum_us: as cxib_poll_runner_set_quantum()
+ * @quantum_us: time of a CQ of weight 1 in a turn, in microseconds
  */
 void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
 			   enum cxib_poll_target target, u32 quantum_us)

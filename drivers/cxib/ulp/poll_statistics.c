@@ -15,24 +15,28 @@ static const char *const phase_names[] = {
 	[CXIB_POLL_GONE] = "destroyed",
 };
 
-static const char *poll_stat_current_name(struct cxib_poll_cq *poll)
+/* Of a CQ that only the RDMA core has polled. */
+static const struct cxib_poll_cq core_polled;
+
+static const char *poll_stat_current_name(const struct cxib_cq *cq)
 {
-	return cxib_poll_target_name(cxib_poll_runner_current(poll));
+	return cxib_poll_target_name(cxib_poll_runner_current(cq));
 }
 
 /**
  * cxib_poll_fill_res_cq() - add the polling context of a CQ to its entry in the resource tracker
  * @message: message with an open table of driver attributes
- * @poll: CQ
+ * @cq: CQ that a runner can poll
  *
  * Context: process context; the caller holds the policy lock, so that the CQ is not destroyed.
  * Return: 0; -EMSGSIZE if the message is full.
  */
-int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
+int cxib_poll_fill_res_cq(struct sk_buff *message, const struct cxib_cq *cq)
 {
+	const struct cxib_poll_cq *poll = cq->poll ?: &core_polled;
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", poll_stat_current_name(poll)) ||
+	if (rdma_nl_put_driver_string(message, "context", poll_stat_current_name(cq)) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -61,31 +65,35 @@ static void poll_stat_show_vectors(struct seq_file *file, const struct cxib_poll
 /* Number of CQs for which the context of the settings could not be prepared. */
 static unsigned int poll_stat_count_left(const struct cxib_poll_device *polling)
 {
-	const struct cxib_poll_cq *poll;
+	const struct cxib_poll_settings *settings = &polling->policy->settings;
 	unsigned int count = 0;
+	const struct cxib_cq *cq;
 
-	list_for_each_entry(poll, &polling->cqs, node)
-		count += poll->is_left_to_core;
+	list_for_each_entry(cq, &polling->cqs, poll_node)
+		count += !cxib_poll_is_explicit(cq) &&
+			 (!cq->poll || cq->poll->target == CXIB_POLL_CORE) &&
+			 cxib_poll_settings_target(cq, settings) != CXIB_POLL_CORE;
 	return count;
 }
 
-static void poll_stat_show_cq(struct seq_file *file, struct cxib_poll_cq *poll)
+static void poll_stat_show_cq(struct seq_file *file, const struct cxib_cq *cq)
 {
+	const struct cxib_poll_cq *poll = cq->poll ?: &core_polled;
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
-	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", poll->cq->cqn,
-		   poll->cq->ib.comp_vector, poll_stat_current_name(poll),
+	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", cq->cqn,
+		   cq->ib.comp_vector, poll_stat_current_name(cq),
 		   phase_names[atomic_read(&poll->state.phase)],
 		   poll_stat_thread_pid(&poll->thread), READ_ONCE(statistics->turns),
 		   READ_ONCE(statistics->completed), READ_ONCE(statistics->quantum_ends),
-		   READ_ONCE(statistics->missed), READ_ONCE(poll->cq->arming.num_late),
+		   READ_ONCE(statistics->missed), READ_ONCE(cq->arming.num_late),
 		   READ_ONCE(statistics->wait_us_max));
 }
 
 static int completion_queues_show(struct seq_file *file, void *unused)
 {
 	struct cxib_poll_device *polling = file->private;
-	struct cxib_poll_cq *poll;
+	const struct cxib_cq *cq;
 
 	guard(mutex)(&polling->policy->lock);
 	seq_printf(file, "own threads: %u, CQs left to the core: %u, events of unknown CQs: %u\n",
@@ -94,8 +102,8 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 	poll_stat_show_vectors(file, polling);
 	seq_puts(file,
 		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max\n");
-	list_for_each_entry(poll, &polling->cqs, node)
-		poll_stat_show_cq(file, poll);
+	list_for_each_entry(cq, &polling->cqs, poll_node)
+		poll_stat_show_cq(file, cq);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(completion_queues);

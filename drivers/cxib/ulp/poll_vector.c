@@ -70,7 +70,7 @@ static int vector_thread_fn(void *data)
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			break;
-		if (!cxib_poll_runner_is_active(runner)) {
+		if (!READ_ONCE(runner->is_active)) {
 			schedule();
 			continue;
 		}
@@ -164,7 +164,7 @@ void cxib_poll_thread_stop(struct cxib_poll_thread *thread)
 /**
  * cxib_poll_vector_init() - initialise the runners of a completion vector
  * @vector: zeroed
- * @quantum_us: as cxib_poll_runner_set_quantum()
+ * @quantum_us: as cxib_poll_runner_init()
  */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
 {

@@ -4,12 +4,22 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
+/* Whether the CQ does without a turn, because its earlier turns were too long. */
+static bool poll_work_repay(struct cxib_poll_runner *runner)
+{
+	bool has_paid;
+
+	scoped_guard(spinlock_irqsave, &runner->vector->lock)
+		has_paid = cxib_poll_list_repay(&runner->list);
+	return has_paid;
+}
+
 static void poll_work_fn(struct work_struct *item)
 {
 	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
 
 	/* Queued behind the work items of other CQs of the CPU, so that their turns alternate. */
-	if (cxib_poll_runner_repay(&work->runner) || cxib_poll_runner_turn(&work->runner))
+	if (poll_work_repay(&work->runner) || cxib_poll_runner_turn(&work->runner))
 		queue_work(READ_ONCE(work->workqueue), &work->work);
 }
 
@@ -17,7 +27,7 @@ static void poll_work_fn(struct work_struct *item)
  * cxib_poll_work_init() - initialise the work item of a CQ
  * @work: work item; its workqueue is set before a CQ is queued
  * @vector: completion vector of the CQ
- * @quantum_us: as cxib_poll_runner_set_quantum()
+ * @quantum_us: as cxib_poll_runner_init()
  */
 void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
 			 u32 quantum_us)

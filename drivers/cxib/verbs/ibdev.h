@@ -179,22 +179,22 @@ struct cxib_user_interface {
  * struct cxib_poll_interface - scheduler of kernel CQs
  * @start: called before the first CQ is created; has undone its work if it returns an error
  * @stop: called after the last CQ is destroyed
- * @create_cq: called for each kernel CQ, except for that of the UMR QP, before its first event; may
- *	set cq->poll. Process context, may sleep.
+ * @create_cq: called for each kernel CQ, except for that of the UMR QP, before its first event. The
+ *	scheduler may set cq->poll then or later. Process context, may sleep.
  * @destroy_cq: called for each kernel CQ after its last event and before its memory is freed; waits
  *	until the scheduler no longer refers to the CQ. Process context, may sleep.
  * @synchronize: waits for the done() handlers that the scheduler is calling for a CQ; the caller
  *	keeps the CQ. Process context, may sleep.
- * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
- *	Returns 0 or -EMSGSIZE.
- * @queue: called in place of comp_handler for a CQ with is_scheduled, after its arming was taken.
+ * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of the scheduling of a kernel CQ to
+ *	@message. Returns 0 or -EMSGSIZE.
+ * @queue: called in place of comp_handler for a CQ with cq->poll, after its arming was taken.
  *	Returns true if the scheduler polls the CQ until it arms it, false if the caller must call
  *	comp_handler. Interrupts are off; flush_lock may be held.
  */
 struct cxib_poll_interface {
 	int (*start)(struct cxib_ibdev *ibdev);
 	void (*stop)(struct cxib_ibdev *ibdev);
-	int (*create_cq)(struct cxib_cq *cq);
+	void (*create_cq)(struct cxib_cq *cq);
 	void (*destroy_cq)(struct cxib_cq *cq);
 	void (*synchronize)(struct cxib_cq *cq);
 	int (*fill_res_cq)(struct sk_buff *message, struct cxib_cq *cq);

@@ -29,7 +29,7 @@ static int restrack_put_polling(struct sk_buff *message, struct cxib_cq *cq)
 {
 	const struct cxib_poll_interface *polling = to_ibdev(cq->ib.device)->polling;
 
-	return READ_ONCE(cq->poll) ? polling->fill_res_cq(message, cq) : 0;
+	return polling && !cq->is_user ? polling->fill_res_cq(message, cq) : 0;
 }
 
 /* @err: error of the attributes put since nla_nest_start() */

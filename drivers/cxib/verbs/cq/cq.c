@@ -94,6 +94,7 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	INIT_LIST_HEAD(&cq->send_qps);
 	INIT_LIST_HEAD(&cq->recv_qps);
+	INIT_LIST_HEAD(&cq->poll_node);
 	cxib_reference_init(&cq->reference);
 	return 0;
 }
@@ -164,9 +165,10 @@ static bool cq_is_schedulable(const struct cxib_ibdev *ibdev, const struct cxib_
 	return ibdev->polling && cq->ib.cq_context != &ibdev->umr;
 }
 
-static int cq_create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void cq_create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	return cq_is_schedulable(ibdev, cq) ? ibdev->polling->create_cq(cq) : 0;
+	if (cq_is_schedulable(ibdev, cq))
+		ibdev->polling->create_cq(cq);
 }
 
 static void cq_destroy_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
@@ -197,9 +199,7 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = cxib_cq_create_hw(cq, &params);
 	if (err)
 		goto free_memory;
-	err = cq_create_poll(ibdev, cq);
-	if (err)
-		goto abort;
+	cq_create_poll(ibdev, cq);
 	err = cxib_cq_publish(cq);
 	if (err)
 		goto destroy_poll;
@@ -207,7 +207,6 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 destroy_poll:
 	cq_destroy_poll(ibdev, cq);
-abort:
 	cxib_cq_abort(cq, NULL);
 free_memory:
 	cq_free_memory(ibdev, cq, err);
@@ -229,7 +228,7 @@ static inline void cxib_cq_deliver_event(struct cxib_cq *cq)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	if (unlikely(READ_ONCE(cq->is_scheduled)) && ibdev->polling->queue(cq))
+	if (unlikely(READ_ONCE(cq->poll)) && ibdev->polling->queue(cq))
 		return;
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }

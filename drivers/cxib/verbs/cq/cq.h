@@ -24,15 +24,16 @@ struct cxib_qp;
  * @log_size: log2 of the number of CQEs
  * @user: memory and UAR that user space passed; NULL: kernel CQ
  * @is_user: polled by user space, not by the kernel
- * @is_scheduled: true: the scheduler gets the events; false: the comp_handler. May change at any
- *	time.
  * @uid: owner uid; 0: kernel
  * @user_entry: CQE size of a user CQ
  * @eq: EQ of completion events
  * @arming: decides whether an event is delivered; user CQs use only its counter of events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
- * @poll: state of the scheduler for a kernel CQ; NULL: the comp_handler gets all events
+ * @poll: state of the scheduler for a kernel CQ that it polls or has polled; NULL: the
+ *	comp_handler gets all events. Set once, at any time.
+ * @poll_node: entry in the scheduler's list of the CQs that it may poll; empty: it must not.
+ *	Protected by the lock of the scheduler's settings.
  * @reference: held while an asynchronous event is delivered
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
@@ -59,7 +60,6 @@ struct cxib_cq {
 	unsigned int log_size;
 	struct cxib_user_queue *user;
 	bool is_user;
-	bool is_scheduled;
 	u16 uid;
 	enum hw_cqe_size user_entry;
 	struct cxib_eq *eq;
@@ -67,6 +67,7 @@ struct cxib_cq {
 	struct cxib_buffer buffer;
 	struct cxib_dbr dbr;
 	struct cxib_poll_cq *poll;
+	struct list_head poll_node;
 	struct cxib_reference reference;
 	struct mutex resize_lock; /* replaced or cleaned ring */
 	spinlock_t lock; /* ring, indices, attached QPs */
