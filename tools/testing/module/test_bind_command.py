@@ -21,6 +21,7 @@ SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
 COMMAND = SCRIPTS / "cxib-bind"
 DEVICE_RULES = SCRIPTS / "75-cxib.rules"
 CONF = pathlib.Path("/etc/cxib.conf")
+PROGRAMS = pathlib.Path("/usr/local/sbin")
 RULES = pathlib.Path("/etc/udev/rules.d")
 LACKS = os.environ.get("CXIB_LACKS", "")
 """What the HCAs of the guest lack, in the words of the driver."""
@@ -62,6 +63,7 @@ class BindCommandTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.hca, self.other = find_devices(MELLANOX)
+        install(self, COMMAND, PROGRAMS)
         self.addCleanup(run, "back", self.hca.name, "--boot", "--force")
 
     def succeed(self, *words: str) -> str:
@@ -154,9 +156,63 @@ class BindCommand(BindCommandTest):
             self.assertRegex(self.refuse("cxib", self.hca.name), r"is in use: process \d+")
         self.assertEqual(driver_of(self.hca), "mlx5_core")
 
+    def test_hca_with_interface_up_refused(self) -> None:
+        """Without a subnet manager the interface has no carrier."""
+        subprocess.run(["modprobe", "ib_ipoib"], check=True)
+        self.addCleanup(subprocess.run, ["modprobe", "-r", "ib_ipoib"], check=True)
+        interface = next((self.hca / "net").iterdir()).name
+        subprocess.run(["ip", "link", "set", interface, "up"], check=True)
+        self.assertIn(f"is in use: interface {interface}", self.refuse("cxib", self.hca.name))
+        subprocess.run(["ip", "link", "set", interface, "down"], check=True)
+        self.succeed("cxib", self.hca.name)
+
+    def test_hca_in_use_returned_at_next_boot(self) -> None:
+        self.succeed("cxib", self.hca.name, "--boot")
+        node = next((self.hca / "infiniband_verbs").iterdir()).name
+        with contextlib.closing(open(f"/dev/infiniband/{node}", "rb")):
+            self.assertIn("at the next boot the kernel's driver gets it", self.refuse("back", self.hca.name, "--boot"))
+        self.assertEqual((driver_of(self.hca), list(RULES.glob("70-cxib-*"))), ("cxib", []))
+        guest.write_attribute(self.hca / "driver/unbind", self.hca.name)
+        guest.write_attribute(pathlib.Path("/sys/bus/pci/drivers_probe"), self.hca.name)
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+
+    def test_hca_reserved_for_other_driver_kept(self) -> None:
+        """As driverctl does for a virtual machine."""
+        override = self.other / "driver_override"
+        override.write_text("vfio-pci")
+        self.addCleanup(override.write_text, "\n")
+        self.assertIn("mlx5_core has it, reserved for vfio-pci", self.succeed("back", self.other.name, "--boot"))
+        self.assertIn(f"{self.other.name} is reserved for vfio-pci", self.refuse("cxib", self.other.name, "--boot"))
+        self.assertEqual((override.read_text().strip(), list(RULES.glob("70-cxib-*"))), ("vfio-pci", []))
+
+    def test_boot_rule_that_cannot_be_written_changes_nothing(self) -> None:
+        RULES.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", RULES], check=True)
+        self.addCleanup(subprocess.run, ["umount", RULES], check=True)
+        self.assertIn("mlx5_core", self.refuse("cxib", self.hca.name, "--boot"))
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+
+    def test_boot_rule_runs_installed_command_only(self) -> None:
+        (PROGRAMS / COMMAND.name).rename(PROGRAMS / "away")
+        self.addCleanup((PROGRAMS / "away").rename, PROGRAMS / COMMAND.name)
+        self.assertIn("--boot needs cxib-bind in", self.refuse("cxib", self.hca.name, "--boot"))
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+
+    def test_address_without_domain_accepted(self) -> None:
+        self.succeed("cxib", self.hca.name.removeprefix("0000:"))
+        self.assertEqual(driver_of(self.hca), "cxib")
+
     def test_other_device_refused(self) -> None:
-        self.assertIn("there is no PCI device", self.refuse("cxib", "0000:ff:00.0"))
-        self.assertIn("is no ConnectX", self.refuse("cxib", "0000:00:00.0"))
+        for command in "cxib", "back":
+            self.assertIn("there is no PCI device", self.refuse(command, "0000:ff:00.0"))
+            self.assertIn("is no ConnectX", self.refuse(command, "0000:00:00.0"))
+            for word in "", ".", "*", "../x", "0000:01:00.0;id":
+                self.assertIn(f"DEVICE is '{word}', must be a PCI address", self.refuse(command, word))
+
+    def test_other_user_refused(self) -> None:
+        for words in ("cxib", self.hca.name), ("back", "all", "--boot"):
+            done = subprocess.run([COMMAND, *words], user=65534, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, "cxib-bind: only root can change the driver of an HCA\n"))
 
 
 @unittest.skipIf(LACKS, "the HCAs of this guest lack something")
@@ -179,7 +235,7 @@ class Settings(BindCommandTest):
 
     def test_settings_applied_whenever_hca_is_bound(self) -> None:
         install(self, DEVICE_RULES, RULES)
-        install(self, SCRIPTS / "cxib-settings", pathlib.Path("/usr/local/sbin"))
+        install(self, SCRIPTS / "cxib-settings", PROGRAMS)
         CONF.write_text(f"# for all\n* cq_quantum_us 70\n* cq_softirq_context softirq\n"
                         f"{self.hca.name} cq_softirq_context thread\n{self.other.name} cq_quantum_us 80\n"
                         "* adaptive_moderation off\n* grace_period 0\n")

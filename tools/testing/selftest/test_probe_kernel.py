@@ -76,6 +76,12 @@ class ProbeTest(unittest.TestCase):
                 self.assertNotIn("lacks", done.stderr)
                 self.assertIn(f"{name} cannot be read", done.stderr)
 
+    def test_missing_directory_of_headers_is_not_what_kernel_lacks(self) -> None:
+        self.write(self.module, "scripts/kernel_symbols", "need-qp | include/rdma/verbs.h | QP | Linux 5.15 | QPs\n")
+        self.assertNotIn(self.probe().returncode, (0, 77))
+        self.write(self.kernel, "include/rdma/other.h", "")
+        self.assertEqual(self.probe().returncode, 77)
+
     def test_tool_that_does_not_work_is_not_what_kernel_lacks(self) -> None:
         self.write(self.module, "bin/grep", "#!/bin/sh\nexit 2\n")
         (self.module / "bin/grep").chmod(0o755)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 COMMAND = pathlib.Path(__file__).resolve().parents[3] / "scripts/cxib-settings"
-DEVICE = "0000:01:00.0"
+DEVICE, OTHER, MISSING = "0000:01:00.0", "0000:02:00.0", "0000:55:00.0"
 RECORDER = """#!/bin/sh
 echo "${0##*/} $*" >> "${0%/*}/calls"
 case "$*" in *refused*) echo 'devlink answers: Invalid argument' >&2; exit 1 ;; esac
@@ -20,22 +20,27 @@ class SettingsTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
+        for name in (DEVICE, OTHER):
+            adapter = self.directory / "bus/pci/drivers/cxib" / name
+            adapter.mkdir(parents=True)
+            (adapter / "vendor").touch()
         for name in ("devlink", "rdma"):
             (self.directory / name).write_text(RECORDER, encoding="utf-8")
             (self.directory / name).chmod(0o755)
 
-    def apply(self, *lines: str, end: str = "\n") -> subprocess.CompletedProcess[str]:
+    def apply(self, *lines: str, end: str = "\n", devices: tuple[str, ...] = (DEVICE,)) -> subprocess.CompletedProcess[str]:
         conf = self.directory / "conf"
         conf.write_text("\n".join(lines) + end, encoding="utf-8")
-        environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "CXIB_SETTINGS_CONF": str(conf)}
-        return subprocess.run(["bash", COMMAND, DEVICE], env=environment, capture_output=True, text=True, check=False)
+        environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "CXIB_SETTINGS_CONF": str(conf),
+                                    "CXIB_SETTINGS_SYSFS": str(self.directory)}
+        return subprocess.run(["bash", COMMAND, *devices], env=environment, capture_output=True, text=True, check=False)
 
     def calls(self) -> list[str]:
         calls = self.directory / "calls"
         return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
 
     def test_lines_of_device_and_of_all_applied_in_order(self) -> None:
-        done = self.apply("# comment", "", "* cq_softirq_context softirq", "0000:02:00.0 cq_quantum_us 80",
+        done = self.apply("# comment", "", "* cq_softirq_context softirq", f"{OTHER} cq_quantum_us 80",
                           f"{DEVICE} cq_quantum_us 70", "0000:01:* grace_period 5")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.calls(), [
@@ -51,6 +56,28 @@ class SettingsTest(unittest.TestCase):
         for number in (2, 3):
             self.assertIn(f"line {number} of {self.directory}/conf, ", done.stderr)
         self.assertEqual(self.calls()[1:], [f"devlink dev param set pci/{DEVICE} name cq_busy_poll_us value 30 cmode runtime"])
+
+    def test_words_that_look_like_options_refused(self) -> None:
+        done = self.apply("* --help 1", "* cq_quantum_us -j")
+        self.assertEqual((done.returncode, self.calls()), (1, []))
+        self.assertEqual(done.stderr.count("cannot begin with -"), 2)
+
+    def test_lines_with_carriage_return_applied(self) -> None:
+        self.apply("* cq_softirq_context softirq\r", "* cq_quantum_us 70\r")
+        self.assertEqual([call.split()[8] for call in self.calls()], ["softirq", "70"])
+
+    def test_device_that_cxib_does_not_drive_named(self) -> None:
+        done = self.apply("* cq_quantum_us 70", devices=(MISSING, "", DEVICE))
+        self.assertEqual((done.returncode, len(self.calls())), (1, 1))
+        self.assertIn(f"cxib drives no adapter '{MISSING}'", done.stderr)
+        self.assertIn("cxib drives no adapter ''", done.stderr)
+
+    def test_line_for_no_adapter_named(self) -> None:
+        done = self.apply(f"{MISSING} cq_quantum_us 70", "[ cq_quantum_us 71", f"{OTHER} cq_quantum_us 80", devices=())
+        self.assertEqual((done.returncode, len(self.calls())), (0, 1))
+        self.assertIn(f"line 1 of {self.directory}/conf: cxib drives no adapter {MISSING}", done.stderr)
+        self.assertIn("line 2 of", done.stderr)
+        self.assertNotIn("line 3 of", done.stderr)
 
     def test_last_line_without_end_applied(self) -> None:
         self.apply("* cq_quantum_us 70", end="")
