@@ -90,6 +90,31 @@ static void poll_cq_stops_at_resize_cqe(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
+/* The device would raise an event at once for the RESIZE_CQ CQE, which cannot be polled yet. */
+static void arm_cq_at_resize_cqe_waits_for_new_ring(struct kunit *test)
+{
+	const enum ib_cq_notify_flags flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc;
+
+	fake->cq.ib.wc = &wc;
+	fake->cq.resizing = true;
+	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
+	expect_nothing(test, fake);
+	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(&fake->cq.ib, flags));
+	KUNIT_EXPECT_EQ(test, 0, fake->cq_record[1]);
+	KUNIT_EXPECT_TRUE(test, cxib_arming_is_set(&fake->cq.arming));
+	switch_ring(test, fake, FAKE_LOG_CQ + 1);
+	KUNIT_EXPECT_NE(test, 0, fake->cq_record[1]);
+	/* Armed for what follows the RESIZE_CQ CQE. */
+	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[1]) & CXIB_CQ_COUNTER_MASK);
+	fake->cq_record[1] = 0;
+	receive(test, fake, 1);
+	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, flags));
+	KUNIT_EXPECT_NE(test, 0, fake->cq_record[1]);
+	fake->cq.ib.wc = NULL;
+}
+
 /*
  * The case resizes from any index of one ring to any index of another, with any number of unpolled
  * CQEs.
@@ -223,6 +248,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize_cq_unpolled_cqes_move),
 	KUNIT_CASE(resize_cq_empty_ring_switches),
 	KUNIT_CASE(poll_cq_stops_at_resize_cqe),
+	KUNIT_CASE(arm_cq_at_resize_cqe_waits_for_new_ring),
 	KUNIT_CASE(resize_cq_any_index_keeps_order),
 	KUNIT_CASE(poll_cq_unexpected_resize_cqe_sets_fatal),
 	KUNIT_CASE(resize_cq_missing_resize_cqe_sets_fatal),

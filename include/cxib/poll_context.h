@@ -133,7 +133,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  * Return: the CQ, or an ERR_PTR:
  *	-EOPNOTSUPP: @ib is a device of another driver, or cxib has another version of this header,
  *	-EINVAL: an argument is out of range or a member of @options does not fit its context,
- *	-ENOMEM: without memory or thread,
+ *	-ENOMEM: without memory or thread; a device has 512 own threads of CQs at most,
  *	-EINTR: a signal has killed the caller while the thread was created,
  *	or an error of the device.
  */
@@ -156,7 +156,7 @@ static inline struct ib_cq *__cxib_alloc_cq(struct ib_device *ib, void *private,
  * Return: 0, or with the CQ as it was
  *	-EOPNOTSUPP: the CQ is owned by another driver or by the pool of the RDMA core,
  *	-EINVAL: the CQ has no events or done() handlers, or @options do not fit it or are invalid,
- *	-ENOMEM: without memory or thread,
+ *	-ENOMEM: without memory or thread; a device has 512 own threads of CQs at most,
  *	-EINTR: a signal has killed the caller while the thread was created.
  */
 static inline int cxib_cq_set_context(struct ib_cq *cq, const struct cxib_cq_options *options)

@@ -185,6 +185,11 @@ static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 	WARN_ON(!xa_empty(&context->uars));
 	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	WARN_ON(!xa_empty(&context->registrations));
+	/* An entry that could not be allocated may leave empty nodes. */
+	xa_destroy(&context->uars);
+	xa_destroy(&context->domains);
+	xa_destroy(&context->devx_objects);
+	xa_destroy(&context->registrations);
 	mutex_destroy(&context->registrations_lock);
 	mutex_destroy(&context->lock);
 	mutex_destroy(&context->resize_lock);

@@ -350,6 +350,7 @@ int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 		xa_erase(&memory->operations, number);
 		rdma_user_mmap_entry_remove(&operation->mapping.entry);
 	}
+	xa_destroy(&memory->operations);
 	mutex_unlock(&memory->lock);
 	rdma_user_mmap_entry_remove(&memory->mapping.entry);
 	return 0;

@@ -423,6 +423,17 @@ static void verbs_init_tables(struct cxib_ibdev *ibdev)
 	verbs_init_table(&ibdev->sig_mrs, &sig_mrs, "cxib_ibdev.sig_mrs");
 }
 
+/* An entry that could not be allocated may leave empty nodes. */
+static void verbs_destroy_tables(struct cxib_ibdev *ibdev)
+{
+	WARN_ON(!xa_empty(&ibdev->qps) || !xa_empty(&ibdev->cqs) ||
+		!xa_empty(&ibdev->srqs) || !xa_empty(&ibdev->sig_mrs));
+	xa_destroy(&ibdev->qps);
+	xa_destroy(&ibdev->cqs);
+	xa_destroy(&ibdev->srqs);
+	xa_destroy(&ibdev->sig_mrs);
+}
+
 static void verbs_init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 			     const struct cxib_user_interface *user,
 			     const struct cxib_poll_interface *polling)
@@ -521,6 +532,7 @@ stop_polling:
 destroy_workqueue:
 	destroy_workqueue(ibdev->workqueue);
 dealloc_device:
+	verbs_destroy_tables(ibdev);
 	ib_dealloc_device(&ibdev->ib);
 	dev_err(hw->bus->dev, "RDMA device: registration failed: %d\n", err);
 	return ERR_PTR(err);
@@ -550,7 +562,6 @@ void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 	ibdev->user->stop(ibdev);
 	verbs_stop_polling(ibdev);
 	destroy_workqueue(ibdev->workqueue);
-	WARN_ON(!xa_empty(&ibdev->qps) || !xa_empty(&ibdev->cqs) ||
-		!xa_empty(&ibdev->srqs) || !xa_empty(&ibdev->sig_mrs));
+	verbs_destroy_tables(ibdev);
 	ib_dealloc_device(&ibdev->ib);
 }

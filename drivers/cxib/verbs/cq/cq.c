@@ -328,6 +328,8 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 	if (ib->comp_wq)
 		cancel_work_sync(&ib->work);
 #endif
+	/* A QP that could not be attached may have left empty nodes. */
+	xa_destroy(&cq->queue_pairs);
 	mutex_destroy(&cq->resize_lock);
 	if (!cq->is_user)
 		cq_free_memory(to_ibdev(ib->device), cq, 0);

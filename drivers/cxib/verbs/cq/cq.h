@@ -43,6 +43,7 @@ struct cxib_qp;
  * @last_qp: QP with @last_qpn
  * @is_stopped: cxib_pre_destroy_cq() has destroyed the CQ in the device, so it is no longer armed
  * @resizing: the old ring may contain the RESIZE_CQ CQE
+ * @is_arm_deferred: the CQ is to be armed when @resizing becomes false
  * @arm_command: enum hw_cq_arm_command of the last arming
  * @num_arms: number of armings with the current arm_sn, at most 2; used if the ULP has its own
  *	comp_handler
@@ -73,6 +74,7 @@ struct cxib_cq {
 	spinlock_t lock; /* ring, indices, attached QPs */
 	bool is_stopped;
 	bool resizing;
+	bool is_arm_deferred;
 	u8 arm_command;
 	u8 num_arms;
 	u32 last_qpn;
@@ -124,6 +126,7 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status);
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_poll.c */
+void cxib_cq_end_resize(struct cxib_cq *cq);
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_peek_cq(struct ib_cq *ib, int count);
 void cxib_cq_flush_mads(struct cxib_cq *cq);

@@ -841,9 +841,46 @@ static bool cqe_report_missed(struct cxib_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 
-	if (!cxib_cqe_is_sw_owned(cq, cq->cons_index))
+	if (cq->is_arm_deferred || !cxib_cqe_is_sw_owned(cq, cq->cons_index))
 		return false;
 	return !cxib_cq_is_core_polled(cq) || cxib_arming_take(&cq->arming);
+}
+
+/* Whether the poller waits for the new ring. */
+static bool cqe_is_at_resize(const struct cxib_cq *cq)
+{
+	return cq->resizing && cxib_cqe_is_sw_owned(cq, cq->cons_index) &&
+	       hw_cqe64_get_opcode(cxib_cq_cqe(cq, cq->cons_index)) == HW_CQE_OPCODE_RESIZE_CQ;
+}
+
+/*
+ * The device would raise an event at once for the RESIZE_CQ CQE, which nobody can poll yet: the
+ * poller would be called again and again until the command is complete. A ULP with its own
+ * comp_handler may have several armings, so those are not deferred.
+ */
+static void cqe_arm_or_defer(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+
+	cq->is_arm_deferred = cqe_is_at_resize(cq) && cxib_cq_is_core_polled(cq);
+	if (!cq->is_arm_deferred)
+		cqe_arm(ibdev, cq);
+}
+
+/**
+ * cxib_cq_end_resize() - poll the ring that a CQ has after a resize
+ * @cq: CQ; its lock is held
+ *
+ * Context: any.
+ */
+void cxib_cq_end_resize(struct cxib_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+
+	cq->resizing = false;
+	if (cq->is_arm_deferred)
+		cqe_arm(to_ibdev(cq->ib.device), cq);
+	cq->is_arm_deferred = false;
 }
 
 /**
@@ -875,7 +912,7 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		cxib_arming_add(&cq->arming);
 	cq->arm_command = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 			  HW_CQ_ARM_COMMAND_REQ_NOT_SOL : HW_CQ_ARM_COMMAND_REQ_NOT;
-	cqe_arm(to_ibdev(ib->device), cq);
+	cqe_arm_or_defer(to_ibdev(ib->device), cq);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = cqe_report_missed(cq);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);

@@ -61,8 +61,8 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
 		cq->cons_index++;
-		cq->resizing = false;
 		cxib_cq_update_ci(cq);
+		cxib_cq_end_resize(cq);
 	}
 	if (moved)
 		return;
@@ -123,7 +123,7 @@ static int cq_resize_change_size(struct cxib_cq *cq, unsigned int log_size)
 	else
 		cxib_resize_failed(cq, err, status);
 	scoped_guard(spinlock_irq, &cq->lock)
-		cq->resizing = false;
+		cxib_cq_end_resize(cq);
 	cxib_buffer_destroy(&ring, dev);
 	return err;
 }

@@ -431,11 +431,12 @@ void cxib_odp_destroy(struct cxib_ibdev *ibdev)
 {
 	struct cxib_odp *odp = &ibdev->odp;
 
-	if (!odp->workqueue)
-		return;
-	cxib_hw_destroy_pf_eq(ibdev->hw);
-	cxib_odp_wait_for_users(odp);
-	cxib_odp_destroy_user(&odp->unknown_user);
-	destroy_workqueue(odp->workqueue);
+	if (odp->workqueue) {
+		cxib_hw_destroy_pf_eq(ibdev->hw);
+		cxib_odp_wait_for_users(odp);
+		cxib_odp_destroy_user(&odp->unknown_user);
+		destroy_workqueue(odp->workqueue);
+	}
 	WARN_ON(!xa_empty(&odp->regions));
+	xa_destroy(&odp->regions);
 }
