@@ -318,6 +318,30 @@ static void modify_stopped_cq_issues_no_command(struct kunit *test)
 	destroy_cq(test, fixture);
 }
 
+/* As after xa_insert() without memory for the entry of a QP. */
+static void create_empty_nodes(struct xarray *table)
+{
+	XA_STATE(xas, table, FAKE_QPN);
+
+	do {
+		xas_lock_irq(&xas);
+		xas_create_range(&xas);
+		xas_unlock_irq(&xas);
+	} while (xas_nomem(&xas, GFP_KERNEL));
+}
+
+static void destroy_cq_frees_empty_nodes(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xarray *table = &fixture->cq->queue_pairs;
+
+	create_empty_nodes(table);
+	KUNIT_ASSERT_NOT_NULL(test, rcu_access_pointer(table->xa_head));
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_cq_kernel(&fixture->cq->ib, NULL));
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(table->xa_head));
+	kfree(fixture->cq);
+}
+
 /* Events no longer look up the CQN. The ring stays, because the device may still write it. */
 static void destroy_user_cq_refused_at_end_of_context_keeps_ring(struct kunit *test)
 {
@@ -353,6 +377,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(destroy_cq_issues_one_command),
 	KUNIT_CASE(destroy_user_cq_refused_at_end_of_context_keeps_ring),
 	KUNIT_CASE(free_cq_refused_turns_dma_off),
+	KUNIT_CASE(destroy_cq_frees_empty_nodes),
 	KUNIT_CASE(free_cq_calls_scheduler_once),
 	KUNIT_CASE(destroy_cq_calls_scheduler_once),
 	KUNIT_CASE(create_umr_cq_calls_no_scheduler),
