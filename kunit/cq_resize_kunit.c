@@ -102,16 +102,16 @@ static void arm_cq_at_resize_cqe_waits_for_new_ring(struct kunit *test)
 	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
 	expect_nothing(test, fake);
 	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(&fake->cq.ib, flags));
-	KUNIT_EXPECT_EQ(test, 0, fake->cq_record[1]);
+	KUNIT_EXPECT_EQ(test, 0, be32_to_cpu(fake->cq_record[1]));
 	KUNIT_EXPECT_TRUE(test, cxib_arming_is_set(&fake->cq.arming));
 	switch_ring(test, fake, FAKE_LOG_CQ + 1);
-	KUNIT_EXPECT_NE(test, 0, fake->cq_record[1]);
+	KUNIT_EXPECT_NE(test, 0, be32_to_cpu(fake->cq_record[1]));
 	/* Armed for what follows the RESIZE_CQ CQE. */
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[1]) & CXIB_CQ_COUNTER_MASK);
 	fake->cq_record[1] = 0;
 	receive(test, fake, 1);
 	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, flags));
-	KUNIT_EXPECT_NE(test, 0, fake->cq_record[1]);
+	KUNIT_EXPECT_NE(test, 0, be32_to_cpu(fake->cq_record[1]));
 	fake->cq.ib.wc = NULL;
 }
 
