@@ -98,7 +98,7 @@ struct cxib_poll_statistics {
 };
 
 /**
- * struct cxib_poll_cq - scheduling of a CQ of the kernel that not only the RDMA core has polled
+ * struct cxib_poll_cq - scheduling of a kernel CQ that a runner polls or has polled
  * @cq: the CQ
  * @vector: its completion vector
  * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by

@@ -15,7 +15,7 @@ static const char *const phase_names[] = {
 	[CXIB_POLL_GONE] = "destroyed",
 };
 
-/* Of a CQ that only the RDMA core has polled. */
+/* Stands for the state of a CQ that only the RDMA core has polled. */
 static const struct cxib_poll_cq core_polled;
 
 static const char *poll_stat_current_name(const struct cxib_cq *cq)

@@ -185,8 +185,8 @@ struct cxib_user_interface {
  *	until the scheduler no longer refers to the CQ. Process context, may sleep.
  * @synchronize: waits for the done() handlers that the scheduler is calling for a CQ; the caller
  *	keeps the CQ. Process context, may sleep.
- * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of the scheduling of a kernel CQ to
- *	@message. Returns 0 or -EMSGSIZE.
+ * @fill_res_cq: adds the scheduling of a kernel CQ to @message, for 'rdma resource show cq -dd'.
+ *	Returns 0 or -EMSGSIZE.
  * @queue: called in place of comp_handler for a CQ with cq->poll, after its arming was taken.
  *	Returns true if the scheduler polls the CQ until it arms it, false if the caller must call
  *	comp_handler. Interrupts are off; flush_lock may be held.

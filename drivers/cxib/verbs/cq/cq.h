@@ -30,9 +30,9 @@ struct cxib_qp;
  * @arming: decides whether an event is delivered; user CQs use only its counter of events
  * @buffer: ring
  * @dbr: doorbell record: consumer index and arm word
- * @poll: state of the scheduler for a kernel CQ that it polls or has polled; NULL: the
- *	comp_handler gets all events. Set once, at any time.
- * @poll_node: entry in the scheduler's list of the CQs that it may poll; empty: it must not.
+ * @poll: the scheduler's state of a kernel CQ; NULL: the comp_handler gets all events. Set once,
+ *	when the scheduler is to poll the CQ for the first time.
+ * @poll_node: entry in the scheduler's list of CQs; empty: the scheduler must not poll the CQ.
  *	Protected by the lock of the scheduler's settings.
  * @reference: held while an asynchronous event is delivered
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
