@@ -115,6 +115,44 @@ static void arm_cq_at_resize_cqe_waits_for_new_ring(struct kunit *test)
 	fake->cq.ib.wc = NULL;
 }
 
+static void count_event(struct ib_cq *ib, void *context)
+{
+	(*(unsigned int *)context)++;
+}
+
+/*
+ * The device has written a CQE to the new ring and reported it, while polling stopped at the
+ * RESIZE_CQ CQE. It does not report this CQE again.
+ */
+static void arm_cq_at_resize_cqe_delivers_event_of_new_ring(struct kunit *test)
+{
+	const enum ib_cq_notify_flags flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct device *dev = fake->hca->bus.dev;
+	unsigned int events = 0;
+	struct cxib_buffer ring;
+	struct hw_cqe64 *entry;
+	struct ib_wc wc;
+
+	fake->cq.ib.wc = &wc;
+	fake->cq.ib.comp_handler = count_event;
+	fake->cq.ib.cq_context = &events;
+	fake->cq.resizing = true;
+	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
+	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(&fake->cq.ib, flags));
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&ring, dev,
+						    sizeof(*entry) << (FAKE_LOG_CQ + 1)));
+	cxib_cq_invalidate(&ring, FAKE_LOG_CQ + 1);
+	entry = cxib_buffer_at(&ring, sizeof(*entry));
+	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_RESP_SEND);
+	hw_cqe64_set_owner(entry, 0);
+	cxib_cq_switch_ring(&fake->cq, &ring, FAKE_LOG_CQ + 1);
+	cxib_buffer_destroy(&ring, dev);
+	KUNIT_EXPECT_EQ(test, 1, events);
+	KUNIT_EXPECT_FALSE(test, cxib_arming_is_set(&fake->cq.arming));
+	fake->cq.ib.wc = NULL;
+}
+
 /*
  * The case resizes from any index of one ring to any index of another, with any number of unpolled
  * CQEs.
@@ -249,6 +287,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize_cq_empty_ring_switches),
 	KUNIT_CASE(poll_cq_stops_at_resize_cqe),
 	KUNIT_CASE(arm_cq_at_resize_cqe_waits_for_new_ring),
+	KUNIT_CASE(arm_cq_at_resize_cqe_delivers_event_of_new_ring),
 	KUNIT_CASE(resize_cq_any_index_keeps_order),
 	KUNIT_CASE(poll_cq_unexpected_resize_cqe_sets_fatal),
 	KUNIT_CASE(resize_cq_missing_resize_cqe_sets_fatal),

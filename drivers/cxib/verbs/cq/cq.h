@@ -126,7 +126,7 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status);
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_poll.c */
-void cxib_cq_end_resize(struct cxib_cq *cq);
+bool cxib_cq_end_resize(struct cxib_cq *cq);
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_peek_cq(struct ib_cq *ib, int count);
 void cxib_cq_flush_mads(struct cxib_cq *cq);

@@ -871,16 +871,25 @@ static void cqe_arm_or_defer(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
  * cxib_cq_end_resize() - poll the ring that a CQ has after a resize
  * @cq: CQ; its lock is held
  *
+ * The device raises no event for CQEs that it has reported before. If it has reported those of the
+ * new ring while the poller could get none, a deferred arming has to find them here.
+ *
  * Context: any.
+ * Return: true if the caller must call cxib_cq_hand_over() after it has dropped the lock.
  */
-void cxib_cq_end_resize(struct cxib_cq *cq)
+bool cxib_cq_end_resize(struct cxib_cq *cq)
 {
+	bool is_due = false;
+
 	lockdep_assert_held(&cq->lock);
 
 	cq->resizing = false;
-	if (cq->is_arm_deferred)
+	if (cq->is_arm_deferred) {
 		cqe_arm(to_ibdev(cq->ib.device), cq);
+		is_due = cxib_cqe_is_sw_owned(cq, cq->cons_index) && cxib_arming_take(&cq->arming);
+	}
 	cq->is_arm_deferred = false;
+	return is_due;
 }
 
 /**

@@ -53,7 +53,7 @@ static bool cq_resize_move_cqes(struct cxib_cq *cq, const struct cxib_buffer *ri
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
-	bool moved;
+	bool moved, is_due;
 
 	scoped_guard(spinlock_irq, &cq->lock) {
 		moved = cq_resize_move_cqes(cq, ring, log_size);
@@ -62,8 +62,10 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 		cq->ib.cqe = BIT(log_size) - 1;
 		cq->cons_index++;
 		cxib_cq_update_ci(cq);
-		cxib_cq_end_resize(cq);
+		is_due = cxib_cq_end_resize(cq);
 	}
+	if (is_due)
+		cxib_cq_hand_over(cq);
 	if (moved)
 		return;
 	ibdev_err(&ibdev->ib, "CQ 0x%x: no RESIZE_CQ CQE in the old ring\n",
@@ -100,6 +102,17 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 	cxib_hw_dma_off(ibdev->hw);
 }
 
+/* The CQ keeps its ring. */
+static void cq_resize_abandon(struct cxib_cq *cq)
+{
+	bool is_due;
+
+	scoped_guard(spinlock_irq, &cq->lock)
+		is_due = cxib_cq_end_resize(cq);
+	if (is_due)
+		cxib_cq_hand_over(cq);
+}
+
 static int cq_resize_change_size(struct cxib_cq *cq, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
@@ -118,12 +131,12 @@ static int cq_resize_change_size(struct cxib_cq *cq, unsigned int log_size)
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = true;
 	err = cxib_cmd_resize_cq(commands_of(ibdev), cq->cqn, &params, &status);
-	if (!err)
+	if (!err) {
 		cxib_cq_switch_ring(cq, &ring, log_size);
-	else
+	} else {
 		cxib_resize_failed(cq, err, status);
-	scoped_guard(spinlock_irq, &cq->lock)
-		cxib_cq_end_resize(cq);
+		cq_resize_abandon(cq);
+	}
 	cxib_buffer_destroy(&ring, dev);
 	return err;
 }
