@@ -94,11 +94,73 @@ static void param_store_changes_its_own_member_only(struct kunit *test)
 	for (i = 0; (param = cxib_param_at(i)); i++) {
 		KUNIT_ASSERT_PTR_EQ(test, param, cxib_param_find(param->devlink.id));
 		KUNIT_ASSERT_NOT_NULL(test, param->check);
-		KUNIT_EXPECT_EQ(test, is_string(param), !!param->find);
+		KUNIT_EXPECT_EQ(test, is_string(param), !!param->contexts);
 		/* A parameter with a single valid value could not change. */
 		KUNIT_EXPECT_GE_MSG(test, store_each(test, param), 2, "%s", param->devlink.name);
 	}
 	KUNIT_EXPECT_GT(test, i, 0);
+}
+
+/* Values of cq_softirq_context and cq_process_context: Documentation/tuning.rst. */
+struct target_case {
+	const char *value;
+	int softirq;
+	int process;
+};
+
+static const struct target_case target_cases[] = {
+	{ "core", CXIB_POLL_CORE, CXIB_POLL_CORE },
+	{ "softirq", CXIB_POLL_SOFTIRQ, -EINVAL },
+	{ "thread", CXIB_POLL_THREAD, CXIB_POLL_OWN_THREAD },
+	{ "workqueue", -EINVAL, CXIB_POLL_WORKQUEUE },
+	{ "unbound", -EINVAL, CXIB_POLL_UNBOUND },
+	{ "", -EINVAL, -EINVAL },
+	{ "Core", -EINVAL, -EINVAL },
+	{ "threads", -EINVAL, -EINVAL },
+	{ "own thread", -EINVAL, -EINVAL },
+};
+
+static void describe(const struct target_case *test_case, char *text)
+{
+	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->value);
+}
+
+KUNIT_ARRAY_PARAM(target, target_cases, describe);
+
+static const struct cxib_param *param_named(const char *name)
+{
+	const struct cxib_param *param;
+	unsigned int i;
+
+	for (i = 0; (param = cxib_param_at(i)); i++)
+		if (!strcmp(param->devlink.name, name))
+			break;
+	return param;
+}
+
+/* Stores a value; returns the target, or the error of both the check and the store. */
+static int target_of(struct kunit *test, const char *name, const char *string)
+{
+	const struct cxib_param *param = param_named(name);
+	struct cxib_poll_settings settings = {};
+	union devlink_param_value value = {};
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, param);
+	strscpy(value.vstr, string, sizeof(value.vstr));
+	err = cxib_param_store(&settings, param->devlink.id, &value);
+	KUNIT_EXPECT_EQ(test, err, cxib_param_check(param->devlink.id, &value, NULL));
+	return err ?: *(enum cxib_poll_target *)((void *)&settings + param->offset);
+}
+
+static void target_of_value_fits_its_class(struct kunit *test)
+{
+	const struct target_case *expected = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, expected->softirq,
+			target_of(test, "cq_softirq_context", expected->value));
+	KUNIT_EXPECT_EQ(test, expected->process,
+			target_of(test, "cq_process_context", expected->value));
 }
 
 static void expect_unknown(struct kunit *test, u32 id)
@@ -131,6 +193,7 @@ static void param_unknown_is_refused_and_changes_nothing(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(param_store_changes_its_own_member_only),
+	KUNIT_CASE_PARAM(target_of_value_fits_its_class, target_gen_params),
 	KUNIT_CASE(param_unknown_is_refused_and_changes_nothing),
 	{}
 };

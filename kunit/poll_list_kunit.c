@@ -213,8 +213,6 @@ static void run_turn(struct model *model, struct model_cq *cq)
 	if (cq->pending) {
 		wait_for_turn(model, cq, model->now);
 		cxib_poll_list_requeue(&model->list, &cq->entry);
-	} else {
-		cxib_poll_entry_emptied(&cq->entry);
 	}
 	raise_events(model, NULL);
 }
@@ -325,7 +323,6 @@ static void add_twice_per_round_waits_for_full_cqs(struct kunit *test)
 	cxib_poll_list_requeue(&model->list, &full->entry);
 	cxib_poll_list_add(&model->list, &idle->entry);
 	KUNIT_ASSERT_PTR_EQ(test, &idle->entry, cxib_poll_list_next(&model->list));
-	cxib_poll_entry_emptied(&idle->entry);
 	cxib_poll_list_add(&model->list, &idle->entry);
 	KUNIT_EXPECT_PTR_EQ(test, &full->entry, cxib_poll_list_next(&model->list));
 	/* Both were waiting when this round began: the CQ that empties has had no turn in it. */
@@ -346,7 +343,6 @@ static void add_once_per_round_is_always_fresh(struct kunit *test)
 		cxib_poll_list_requeue(&model->list, &full->entry);
 		cxib_poll_list_add(&model->list, &idle->entry);
 		KUNIT_ASSERT_PTR_EQ(test, &idle->entry, cxib_poll_list_next(&model->list));
-		cxib_poll_entry_emptied(&idle->entry);
 	}
 }
 
@@ -647,7 +643,6 @@ static void expensive_cq_after_idle_list_is_fresh(struct kunit *test)
 	cxib_poll_list_add(&model->list, &expensive->entry);
 	cxib_poll_list_next(&model->list);
 	cxib_poll_entry_charge(&expensive->entry, 1, S64_MAX);
-	cxib_poll_entry_emptied(&expensive->entry);
 	KUNIT_ASSERT_NULL(test, cxib_poll_list_next(&model->list));
 	cxib_poll_list_requeue(&model->list, &full->entry);
 	cxib_poll_list_add(&model->list, &expensive->entry);
@@ -664,7 +659,6 @@ static struct model_cq *make_debtor(struct kunit *test, struct model_cq *full, u
 	cxib_poll_list_add(&model->list, &debtor->entry);
 	KUNIT_ASSERT_PTR_EQ(test, &debtor->entry, cxib_poll_list_next(&model->list));
 	cxib_poll_entry_charge(&debtor->entry, 1, 60 * US);
-	cxib_poll_entry_emptied(&debtor->entry);
 	while (turns--) {
 		KUNIT_ASSERT_PTR_EQ(test, &full->entry, cxib_poll_list_next(&model->list));
 		cxib_poll_list_requeue(&model->list, &full->entry);
@@ -743,7 +737,6 @@ static void unused_time_of_turn_is_not_saved(struct kunit *test)
 		cxib_poll_list_next(&model->list);
 		KUNIT_EXPECT_EQ(test, 2 * QUANTUM_NS, cq->entry.deficit_ns);
 		cxib_poll_entry_charge(&cq->entry, 1, US);
-		cxib_poll_entry_emptied(&cq->entry);
 	}
 	for (i = 0; i < 5; i++) {
 		cxib_poll_list_requeue(&model->list, &cq->entry);
@@ -825,7 +818,6 @@ static void debts_of_all_delay_nothing(struct kunit *test)
 		while (cxib_poll_list_next(&model->list) != &idle->entry)
 			;
 		cxib_poll_entry_charge(&idle->entry, 1, NSEC_PER_MSEC);
-		cxib_poll_entry_emptied(&idle->entry);
 		cxib_poll_entry_charge(&debtors[0].entry, 1, 5 * NSEC_PER_MSEC);
 		cxib_poll_entry_charge(&debtors[1].entry, 1, S64_MAX);
 		cxib_poll_list_requeue(&model->list, &debtors[!last].entry);

@@ -3,48 +3,6 @@
 #include "kernel_kunit.h"
 #include "ulp/poll_policy.h"
 
-/* Values of devlink's cq_softirq_context and cq_process_context: Documentation/tuning.rst. */
-struct target_case {
-	const char *value;
-	int softirq;
-	int process;
-};
-
-static const struct target_case target_cases[] = {
-	{ "core", CXIB_POLL_CORE, CXIB_POLL_CORE },
-	{ "softirq", CXIB_POLL_SOFTIRQ, -EINVAL },
-	{ "thread", CXIB_POLL_THREAD, CXIB_POLL_OWN_THREAD },
-	{ "workqueue", -EINVAL, CXIB_POLL_WORKQUEUE },
-	{ "unbound", -EINVAL, CXIB_POLL_UNBOUND },
-	{ "", -EINVAL, -EINVAL },
-	{ "Core", -EINVAL, -EINVAL },
-	{ "threads", -EINVAL, -EINVAL },
-	{ "own thread", -EINVAL, -EINVAL },
-};
-
-static void describe(const struct target_case *test_case, char *text)
-{
-	snprintf(text, KUNIT_PARAM_DESC_SIZE, "'%s'", test_case->value);
-}
-
-KUNIT_ARRAY_PARAM(target, target_cases, describe);
-
-static void expect_target(struct kunit *test, const char *value, int expected, int target)
-{
-	KUNIT_EXPECT_EQ(test, expected, target);
-	if (target >= 0)
-		KUNIT_EXPECT_STREQ(test, value, cxib_poll_target_value(target));
-}
-
-static void target_of_value_fits_its_class(struct kunit *test)
-{
-	const struct target_case *expected = test->param_value;
-	const char *value = expected->value;
-
-	expect_target(test, value, expected->softirq, cxib_poll_softirq_target(value));
-	expect_target(test, value, expected->process, cxib_poll_process_target(value));
-}
-
 static void policy_init_leaves_cqs_to_core(struct kunit *test)
 {
 	struct cxib_poll_policy policy = {};
@@ -75,7 +33,6 @@ static void policy_set_without_device_is_kept(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE_PARAM(target_of_value_fits_its_class, target_gen_params),
 	KUNIT_CASE(policy_init_leaves_cqs_to_core),
 	KUNIT_CASE(policy_set_without_device_is_kept),
 	{}

@@ -93,7 +93,7 @@ static void have_polled(struct world *w)
 {
 	touch(w);
 	if (w->is_fair) {
-		if (cxib_poll_event(&w->poll)) {
+		if (cxib_poll_change(&w->phase, CXIB_POLL_ARMED, CXIB_POLL_QUEUED)) {
 			w->references++;
 			w->is_linked = true;
 		}
@@ -303,210 +303,128 @@ static bool run_core(struct world *w, bool uses_up_budget)
 	}
 }
 
-/**
- * struct replay - the call of cxib_poll_turn() for one move
- * @world: world that the move changes
- * @saved: @world after the move, while the function runs on
- * @runner: runner
- * @next: operations called so far
- * @choice: result of an operation that has two
- * @phase: phase of the CQ before the call
- * @is_over: the move is done; what follows is undone
- * @is_possible: the next operation could be performed
- */
-static struct replay {
-	struct world *world;
-	struct world saved;
-	struct runner *runner;
-	unsigned int next;
-	bool choice;
-	int phase;
-	bool is_over;
-	bool is_possible;
-} replay;
+/* A turn: runner_poll(), and the atomic operations before and after it */
 
-static void end_move(bool is_possible)
+static bool begin_turn(struct world *w, unsigned int number)
 {
-	replay.is_over = true;
-	replay.is_possible = is_possible;
-	memcpy(&replay.saved, replay.world, sizeof(replay.saved));
-}
+	struct runner *runner = &w->runners[number];
 
-/* Returns -EAGAIN if the operation goes on in a later move, -EBUSY if it cannot be performed. */
-static int perform(enum op op)
-{
-	struct world *w = replay.world;
-	struct runner *runner = replay.runner;
-	int polled;
-
-	switch (op) {
-	case OP_POLL:
-		touch_as_owner(w, &runner->arm);
-		polled = min_t(int, model->batch, available(w) - w->consumed);
-		w->consumed += polled;
-		return polled;
-	case OP_CHARGE:
-		touch_as_owner(w, &runner->arm);
-		return replay.choice;
-	case OP_LINGER:
-		touch_as_owner(w, &runner->arm);
-		if (replay.choice && !w->lingers)
-			return -EBUSY;
-		w->lingers -= replay.choice;
-		return replay.choice;
-	default:
-		return arm_step(w, &runner->arm);
-	}
-}
-
-/* An operation that was not called in earlier moves. */
-static int call_new(enum op op)
-{
-	struct runner *runner = replay.runner;
-	struct entry *entry = &runner->script[runner->num_entries];
-	int result;
-
-	/* The move was what came before this operation. */
-	if (runner->is_at_op) {
-		runner->is_at_op = false;
-		end_move(true);
-		return 0;
-	}
-	atomic_set(&replay.world->poll.phase, replay.phase);
-	result = perform(op);
-	if (result >= 0 && runner->num_entries == SCRIPT_MAX) {
-		violate(replay.world, OUT_OF_BOUNDS);
-	} else if (result >= 0) {
-		*entry = (struct entry){ .op = op, .result = result };
-		runner->num_entries++;
-		runner->is_at_op = true;
-	}
-	end_move(result != -EBUSY);
-	return 0;
-}
-
-static int call(enum op op)
-{
-	struct runner *runner = replay.runner;
-	struct entry *entry = &runner->script[replay.next];
-
-	if (replay.is_over)
-		return op == OP_CHARGE;
-	if (replay.next == runner->num_entries)
-		return call_new(op);
-	if (entry->op != op)
-		violate(replay.world, OUT_OF_BOUNDS);
-	replay.next++;
-	if (replay.next == runner->num_entries && runner->is_at_op)
-		entry->phase = replay.phase;
-	atomic_set(&replay.world->poll.phase, entry->phase);
-	return entry->result;
-}
-
-static unsigned int batch(struct cxib_poll_state *state)
-{
-	return model->batch;
-}
-
-static int poll(struct cxib_poll_state *state, int budget)
-{
-	return call(OP_POLL);
-}
-
-static bool charge(struct cxib_poll_state *state, int completions)
-{
-	return call(OP_CHARGE);
-}
-
-static bool linger(struct cxib_poll_state *state)
-{
-	return call(OP_LINGER);
-}
-
-static int arm(struct cxib_poll_state *state)
-{
-	return call(OP_ARM);
-}
-
-static const struct cxib_poll_ops ops = {
-	.batch = batch,
-	.poll = poll,
-	.charge = charge,
-	.linger = linger,
-	.arm = arm,
-};
-
-static bool run_turn(struct world *w, struct runner *runner, bool choice)
-{
-	int phase = atomic_read(&w->poll.phase);
-	enum cxib_poll_end end;
-
-	replay = (struct replay){ .world = w, .runner = runner, .choice = choice, .phase = phase };
-	end = cxib_poll_turn(&w->poll, &ops);
-	if (replay.is_over) {
-		memcpy(w, &replay.saved, sizeof(*w));
-		return replay.is_possible;
-	}
-	if (!runner->arm.owns && atomic_read(&w->poll.phase) != phase)
+	/* Runners are alike. */
+	if (!w->is_linked || (number && !w->runners[number - 1].step))
+		return false;
+	w->is_linked = false;
+	if (!cxib_poll_change(&w->phase, CXIB_POLL_QUEUED, CXIB_POLL_RUNNING))
 		violate(w, TOUCHED_WITHOUT_OWNING);
-	*runner = (struct runner){ .arm = runner->arm, .phase = RUNNER_ENDED, .end = end };
+	*runner = (struct runner){ .arm.owns = true, .step = RUNNER_POLLS };
 	return true;
 }
 
-/* The end of a turn, with the lock of the list. */
+static void end_turn_with(struct runner *runner, enum cxib_poll_end end)
+{
+	runner->end = end;
+	runner->step = RUNNER_ENDS;
+}
+
+static void poll_batch(struct world *w, struct runner *runner)
+{
+	int polled = min_t(int, model->batch, available(w) - w->consumed);
+
+	w->consumed += polled;
+	runner->is_empty = polled < model->batch;
+	runner->step = polled ? RUNNER_CHARGES : RUNNER_LINGERS;
+}
+
+static void charge(struct runner *runner, bool is_over)
+{
+	if (is_over && !runner->is_empty)
+		end_turn_with(runner, CXIB_POLL_END_QUANTUM);
+	else
+		runner->step = runner->is_empty ? RUNNER_LINGERS : RUNNER_POLLS;
+}
+
+static bool linger(struct world *w, struct runner *runner, bool goes_on)
+{
+	if (goes_on && !w->lingers)
+		return false;
+	w->lingers -= goes_on;
+	if (goes_on)
+		runner->step = RUNNER_POLLS;
+	else
+		runner->step = model->arms_first ? RUNNER_ARMS : RUNNER_LEAVES;
+	return true;
+}
+
+static void leave(struct world *w, struct runner *runner)
+{
+	if (!cxib_poll_change(&w->phase, CXIB_POLL_RUNNING, CXIB_POLL_ARMED))
+		end_turn_with(runner, CXIB_POLL_END_GONE);
+	else
+		runner->step = model->arms_first ? RUNNER_ENDS : RUNNER_ARMS;
+}
+
+static bool arm(struct world *w, struct runner *runner)
+{
+	int missed = arm_step(w, &runner->arm);
+
+	if (missed >= 0)
+		end_turn_with(runner, missed ? CXIB_POLL_END_MISSED : CXIB_POLL_END_ARMED);
+	if (missed >= 0 && model->arms_first)
+		runner->step = RUNNER_LEAVES;
+	return missed != -EBUSY;
+}
+
+/* With the lock of the list. */
 static void end_turn(struct world *w, struct runner *runner)
 {
-	if (!w->is_fair && cxib_poll_release(&w->poll, runner->end)) {
-		runner->phase = RUNNER_RELEASED;
+	bool has_left = cxib_poll_leave(&w->phase, runner->end,
+					w->is_fair ? CXIB_POLL_QUEUED : CXIB_POLL_ARMED);
+
+	if (has_left && !w->is_fair) {
+		runner->step = RUNNER_HANDS_OVER;
 		return;
 	}
-	if (w->is_fair && cxib_poll_requeue(&w->poll, runner->end))
-		w->is_linked = true;
-	else
-		w->references--;
+	w->is_linked |= has_left;
+	w->references -= !has_left;
 	*runner = (struct runner){};
 }
 
-/* The next operation of the turn has two results. */
-static bool has_choice(const struct runner *runner)
+static void hand_over(struct world *w, struct runner *runner)
 {
-	u8 last;
-
-	if (runner->phase != RUNNER_TURN || runner->is_at_op || !runner->num_entries)
-		return false;
-	last = runner->script[runner->num_entries - 1].op;
-	return last == OP_POLL || last == OP_CHARGE;
+	*runner = (struct runner){};
+	have_polled(w);
+	w->references--;
 }
 
 static bool run_runner(struct world *w, unsigned int number, bool choice)
 {
 	struct runner *runner = &w->runners[number];
 
-	if (choice && !has_choice(runner))
+	if (choice && runner->step != RUNNER_CHARGES && runner->step != RUNNER_LINGERS)
 		return false;
-	switch (runner->phase) {
-	case RUNNER_IDLE:
-		/* Runners are alike. */
-		if (!w->is_linked || (number && !w->runners[number - 1].phase))
-			return false;
-		touch(w);
-		w->is_linked = false;
-		if (!cxib_poll_begin(&w->poll))
-			violate(w, TOUCHED_WITHOUT_OWNING);
-		runner->phase = RUNNER_TURN;
-		runner->arm.owns = true;
+	if (runner->step == RUNNER_IDLE)
+		return begin_turn(w, number);
+	touch(w);
+	if (runner->step < RUNNER_LEAVES)
+		touch_as_owner(w, &runner->arm);
+	switch (runner->step) {
+	case RUNNER_POLLS:
+		poll_batch(w, runner);
 		return true;
-	case RUNNER_TURN:
-		touch(w);
-		return run_turn(w, runner, choice);
-	case RUNNER_ENDED:
-		touch(w);
+	case RUNNER_CHARGES:
+		charge(runner, choice);
+		return true;
+	case RUNNER_LINGERS:
+		return linger(w, runner, choice);
+	case RUNNER_LEAVES:
+		leave(w, runner);
+		return true;
+	case RUNNER_ARMS:
+		return arm(w, runner);
+	case RUNNER_ENDS:
 		end_turn(w, runner);
 		return true;
 	default:
-		*runner = (struct runner){};
-		have_polled(w);
-		w->references--;
+		hand_over(w, runner);
 		return true;
 	}
 }
@@ -542,7 +460,7 @@ static bool free_step(struct world *w, char step)
 	case 'r':
 		return w->flush != FLUSH_HOLDS_CQ && w->flush != FLUSH_CLAIMED;
 	case 'p':
-		if (cxib_poll_free(&w->poll)) {
+		if (cxib_poll_free(&w->phase)) {
 			w->is_linked = false;
 			w->references--;
 		}
@@ -618,26 +536,10 @@ static unsigned int num_owners(const struct world *w)
 	return owners + (w->handler == HANDLER_CLAIMED) + (w->flush == FLUSH_CLAIMED);
 }
 
-/* Whether the turn has polls before it: it has not left the loop of cxib_poll_turn(). */
+/* Whether the turn has polls before it: it has not left the loop of runner_poll(). */
 static bool may_poll(const struct runner *runner)
 {
-	const struct entry *last;
-
-	if (runner->phase != RUNNER_TURN)
-		return false;
-	if (!runner->num_entries)
-		return true;
-	last = &runner->script[runner->num_entries - 1];
-	switch (last->op) {
-	case OP_POLL:
-		return true;
-	case OP_CHARGE:
-		return runner->is_at_op || !last->result;
-	case OP_LINGER:
-		return runner->is_at_op || last->result;
-	default:
-		return false;
-	}
+	return runner->step >= RUNNER_POLLS && runner->step <= RUNNER_LEAVES;
 }
 
 /* The event of the ULP's arming may queue the CQ while the last runner still arms it. */
@@ -654,7 +556,7 @@ static void check_owners(struct world *w)
 
 static void check_gone(struct world *w)
 {
-	if (w->is_gone && (w->is_linked || atomic_read(&w->poll.phase) != CXIB_POLL_GONE))
+	if (w->is_gone && (w->is_linked || atomic_read(&w->phase) != CXIB_POLL_GONE))
 		violate(w, NOT_GONE);
 }
 
@@ -690,7 +592,7 @@ void poll_world_init(struct world *w, const struct model *explored)
 {
 	model = explored;
 	memset(w, 0, sizeof(*w));
-	cxib_poll_init(&w->poll);
+	atomic_set(&w->phase, CXIB_POLL_ARMED);
 	w->event_sn = SEQUENCE_MASK + 1;
 	w->core = CORE_ARMS;
 	w->core_arm.owns = true;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The world of one CQ of struct cxib_poll_state: device, interrupt, RDMA core, scheduler and
- * flush, and the moves that each can make.
+ * The world of one CQ that runners poll: device, interrupt, RDMA core, scheduler and flush, and the
+ * moves that each can make.
  *
  * A move is what one processor or the device does without another one seeing anything in
  * between: an atomic operation, a doorbell, an entry polled. The atomic operations are those of
- * verbs/cq/arming.h and ulp/poll_state.h themselves.
- *
- * cxib_poll_turn() is interrupted at each of its operations by calling it again: the results of
- * the operations that were there before are repeated, the next one is performed, and what the
- * function does after that is undone (the operation itself and what follows it are two moves).
+ * verbs/cq/arming.h and ulp/poll_state.h themselves. The steps of a turn are those of
+ * cxib_poll_runner_turn(), which poll_runner_kunit.c tests.
  */
 #ifndef CXIB_KUNIT_POLL_WORLD_H
 #define CXIB_KUNIT_POLL_WORLD_H
@@ -18,7 +15,6 @@
 #include "verbs/cq/arming.h"
 
 #define NUM_RUNNERS	2
-#define SCRIPT_MAX	14
 #define NUM_DOORBELLS	6
 
 enum violation {
@@ -37,8 +33,12 @@ enum handler { HANDLER_IDLE, HANDLER_FOUND, HANDLER_COUNTED, HANDLER_CLAIMED };
 enum flush { FLUSH_IDLE, FLUSH_DUE, FLUSH_HOLDS_CQ, FLUSH_CLAIMED };
 enum arming { ARM_SET, ARM_DOORBELL, ARM_LOOK, ARM_TAKE };
 enum core { CORE_IDLE, CORE_QUEUED, CORE_POLLS, CORE_ARMS, CORE_LEAVES };
-enum runner_phase { RUNNER_IDLE, RUNNER_TURN, RUNNER_ENDED, RUNNER_RELEASED };
-enum op { OP_POLL, OP_CHARGE, OP_LINGER, OP_ARM };
+
+/* The steps of a turn, in their order. */
+enum runner_step {
+	RUNNER_IDLE, RUNNER_POLLS, RUNNER_CHARGES, RUNNER_LINGERS, RUNNER_LEAVES, RUNNER_ARMS,
+	RUNNER_ENDS, RUNNER_HANDS_OVER,
+};
 
 /**
  * struct poller - the arming of a poller
@@ -51,39 +51,23 @@ struct poller {
 };
 
 /**
- * struct entry - an operation that cxib_poll_turn() has called
- * @op: enum op
- * @result: what it returned
- * @phase: phase of the CQ when the function went on
- */
-struct entry {
-	u8 op;
-	u8 result;
-	u8 phase;
-};
-
-/**
- * struct runner - a thread or softirq in cxib_poll_turn()
+ * struct runner - a thread or softirq that has a turn
  * @arm: its arming
- * @phase: enum runner_phase
- * @end: enum cxib_poll_end, when it has returned
- * @num_entries: number of @script
- * @is_at_op: the last operation is performed, what follows it is not
- * @script: operations so far
+ * @step: enum runner_step
+ * @end: enum cxib_poll_end, when the turn ends
+ * @is_empty: the last batch has found the CQ empty
  */
 struct runner {
 	struct poller arm;
-	u8 phase;
+	u8 step;
 	u8 end;
-	u8 num_entries;
-	bool is_at_op;
-	struct entry script[SCRIPT_MAX];
+	bool is_empty;
 };
 
 /**
  * struct world - everything that a move may change
  * @arming: of the CQ
- * @poll: of the CQ
+ * @phase: enum cxib_poll_phase of the CQ
  * @written: CQEs that the device has written
  * @consumed: CQEs that were polled
  * @is_dma_off: the device has stopped; the CQEs that it did not write are flushed
@@ -121,7 +105,7 @@ struct runner {
  */
 struct world {
 	struct cxib_arming arming;
-	struct cxib_poll_state poll;
+	atomic_t phase;
 	u8 written;
 	u8 consumed;
 	bool is_dma_off;
@@ -171,6 +155,7 @@ struct world {
  * @intruders: of struct world
  * @free_steps: how the CQ is freed, at any time; NULL: it is not
  * @ignores_arming: each event is delivered: a variant that must be found wrong
+ * @arms_first: a runner arms the CQ before this is ARMED: a variant that must be found wrong
  */
 struct model {
 	u8 completions;
@@ -184,6 +169,7 @@ struct model {
 	u8 intruders;
 	const char *free_steps;
 	bool ignores_arming;
+	bool arms_first;
 };
 
 /*

@@ -20,6 +20,31 @@ enum {
 	PARAM_END,
 };
 
+/* Values of the parameters that select what polls a CQ, by target; NULL: not selectable. */
+static const char *const softirq_contexts[CXIB_POLL_NUM_TARGETS] = {
+	[CXIB_POLL_CORE] = "core",
+	[CXIB_POLL_SOFTIRQ] = "softirq",
+	[CXIB_POLL_THREAD] = "thread",
+};
+
+static const char *const process_contexts[CXIB_POLL_NUM_TARGETS] = {
+	[CXIB_POLL_CORE] = "core",
+	[CXIB_POLL_OWN_THREAD] = "thread",
+	[CXIB_POLL_WORKQUEUE] = "workqueue",
+	[CXIB_POLL_UNBOUND] = "unbound",
+};
+
+/* Returns the target that a value names, or -EINVAL. */
+static int params_find_target(const char *const *contexts, const char *value)
+{
+	int i;
+
+	for (i = 0; i < CXIB_POLL_NUM_TARGETS; i++)
+		if (contexts[i] && !strcmp(contexts[i], value))
+			return i;
+	return -EINVAL;
+}
+
 static struct cxib_poll_policy *params_policy(struct devlink *devlink)
 {
 	struct cxib_device *device = devlink_priv(devlink);
@@ -30,7 +55,7 @@ static struct cxib_poll_policy *params_policy(struct devlink *devlink)
 static int params_check_softirq(const union devlink_param_value *value,
 				struct netlink_ext_ack *extack)
 {
-	if (cxib_poll_softirq_target(value->vstr) >= 0)
+	if (params_find_target(softirq_contexts, value->vstr) >= 0)
 		return 0;
 	NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
 	return -EINVAL;
@@ -39,7 +64,7 @@ static int params_check_softirq(const union devlink_param_value *value,
 static int params_check_process(const union devlink_param_value *value,
 				struct netlink_ext_ack *extack)
 {
-	if (cxib_poll_process_target(value->vstr) >= 0)
+	if (params_find_target(process_contexts, value->vstr) >= 0)
 		return 0;
 	NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
 	return -EINVAL;
@@ -129,12 +154,12 @@ static int params_validate(struct devlink *devlink, u32 id, union devlink_param_
 static const struct cxib_param params[] = {
 	[PARAM_SOFTIRQ_CONTEXT - PARAM_FIRST] = {
 		PARAM(PARAM_SOFTIRQ_CONTEXT, "cq_softirq_context", STRING, softirq),
-		.find = cxib_poll_softirq_target,
+		.contexts = softirq_contexts,
 		.check = params_check_softirq,
 	},
 	[PARAM_PROCESS_CONTEXT - PARAM_FIRST] = {
 		PARAM(PARAM_PROCESS_CONTEXT, "cq_process_context", STRING, process),
-		.find = cxib_poll_process_target,
+		.contexts = process_contexts,
 		.check = params_check_process,
 	},
 	[PARAM_QUANTUM_US - PARAM_FIRST] = {
@@ -191,11 +216,11 @@ int cxib_param_store(struct cxib_poll_settings *settings, u32 id,
 	if (!param)
 		return -EINVAL;
 	member = (void *)settings + param->offset;
-	if (!param->find) {
+	if (!param->contexts) {
 		*(u32 *)member = value->vu32;
 		return 0;
 	}
-	target = param->find(value->vstr);
+	target = params_find_target(param->contexts, value->vstr);
 	if (target < 0)
 		return target;
 	*(enum cxib_poll_target *)member = target;
@@ -220,9 +245,8 @@ int cxib_param_load(const struct cxib_poll_settings *settings, u32 id,
 	if (!param)
 		return -EINVAL;
 	member = (const void *)settings + param->offset;
-	if (param->find)
-		strscpy(value->vstr,
-			cxib_poll_target_value(*(const enum cxib_poll_target *)member),
+	if (param->contexts)
+		strscpy(value->vstr, param->contexts[*(const enum cxib_poll_target *)member],
 			sizeof(value->vstr));
 	else
 		value->vu32 = *(const u32 *)member;

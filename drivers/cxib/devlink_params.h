@@ -14,13 +14,13 @@ struct netlink_ext_ack;
  * struct cxib_param - a devlink parameter
  * @devlink: id, name, type and operations
  * @offset: offset of the member of struct cxib_poll_settings that stores the value
- * @find: returns the target that a string names, or -EINVAL; for %DEVLINK_PARAM_TYPE_STRING only
+ * @contexts: values by enum cxib_poll_target; for %DEVLINK_PARAM_TYPE_STRING only
  * @check: returns 0; -EINVAL for a value out of range, with the range in @extack
  */
 struct cxib_param {
 	struct devlink_param devlink;
 	size_t offset;
-	int (*find)(const char *value);
+	const char *const *contexts;
 	int (*check)(const union devlink_param_value *value, struct netlink_ext_ack *extack);
 };
 

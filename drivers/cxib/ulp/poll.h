@@ -9,7 +9,6 @@
 #ifndef CXIB_ULP_POLL_H
 #define CXIB_ULP_POLL_H
 
-#include <linux/interrupt.h>
 #include <linux/irq_poll.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -31,14 +30,12 @@ struct task_struct;
  * @target: what it is; changes between the two kinds of work items
  * @list: CQs to poll; protected by the lock of the vector
  * @is_active: the entity has been kicked and has not become idle since; likewise
- * @turn_completed: number of completions of the running turn; owned by the entity
  */
 struct cxib_poll_runner {
 	struct cxib_poll_vector *vector;
 	enum cxib_poll_target target;
 	struct cxib_poll_list list;
 	bool is_active;
-	unsigned int turn_completed;
 };
 
 /**
@@ -103,13 +100,12 @@ struct cxib_poll_statistics {
  * @vector: its completion vector
  * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by
  *	the policy lock.
- * @target: what the next event lets poll the CQ; protected by the policy lock
- * @next_runner: runner of @target, which has the CQ from the end of its turn or the next event on;
- *	NULL: the RDMA core. Protected by the lock of the vector.
+ * @next_runner: runner that has the CQ from the end of its turn or the next event on; NULL: the
+ *	RDMA core. Protected by the lock of the vector. Written with the policy lock held, too.
  * @runner: runner that the CQ was last queued with; NULL: the RDMA core has polled it since then.
  *	Protected by the lock of the vector.
  * @reference: held while a runner owns the CQ
- * @state: owner of the CQ
+ * @phase: enum cxib_poll_phase, who has the CQ; changed by the functions of poll_state.h
  * @weight: weight at the next turn
  * @entry: place in the list of the runner that owns the CQ
  * @busy_poll_ns: how long an empty CQ is polled before it is armed; 0: not at all
@@ -129,11 +125,10 @@ struct cxib_poll_cq {
 	struct cxib_cq *cq;
 	struct cxib_poll_vector *vector;
 	bool is_explicit;
-	enum cxib_poll_target target;
 	struct cxib_poll_runner *next_runner;
 	struct cxib_poll_runner *runner;
 	struct cxib_reference reference;
-	struct cxib_poll_state state;
+	atomic_t phase;
 	u32 weight;
 	struct cxib_poll_entry entry;
 	u64 busy_poll_ns;
@@ -150,9 +145,7 @@ struct cxib_poll_cq {
 	struct cxib_poll_work work;
 };
 
-/*
- * Own threads of a device at most: 8 MiB of stacks. A CQ that gets none is polled by the RDMA core.
- */
+/* Own threads of a device: 8 MiB of stacks. A CQ that gets none is polled by the RDMA core. */
 #define CXIB_POLL_THREADS_MAX	512
 
 /**
@@ -208,38 +201,31 @@ cxib_poll_settings_target(const struct cxib_cq *cq, const struct cxib_poll_setti
 /* poll_runner.c */
 void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
 			   enum cxib_poll_target target, u32 quantum_us);
-bool cxib_poll_runner_queue(struct cxib_poll_cq *poll);
-void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next);
-enum cxib_poll_target cxib_poll_runner_current(const struct cxib_cq *cq);
+bool cxib_poll_runner_queue(struct cxib_cq *cq);
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
-void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll);
+void cxib_poll_runner_synchronize(struct cxib_cq *cq);
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
 
-/* poll_vector.c */
+/* poll_entity.c */
 void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us);
 void cxib_poll_vector_stop(struct cxib_poll_vector *vector);
 int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
 			    const char *kind, u32 number);
-void cxib_poll_thread_set_slice(struct cxib_poll_thread *thread, u64 slice_ns);
+void cxib_poll_thread_set_slice(struct cxib_poll_cq *poll);
 void cxib_poll_thread_stop(struct cxib_poll_thread *thread);
+void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
+			 u32 quantum_us);
+struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, bool is_unbound);
 
 /* poll_context.c */
 extern const struct cxib_poll_contexts cxib_poll_functions;
 
 /* poll_device.c */
-int cxib_poll_device_apply(struct cxib_poll_device *polling,
-			   const struct cxib_poll_settings *settings);
 int cxib_poll_device_set_options(struct cxib_cq *cq, const struct cxib_cq_options *options);
 unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling);
 
 /* poll_statistics.c */
-int cxib_poll_fill_res_cq(struct sk_buff *message, const struct cxib_cq *cq);
+int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_cq *cq);
 struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling);
-
-/* poll_work.c */
-void cxib_poll_work_init(struct cxib_poll_work *work, struct cxib_poll_vector *vector,
-			 u32 quantum_us);
-void cxib_poll_work_stop(struct cxib_poll_work *work);
-struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, bool is_unbound);
 
 #endif

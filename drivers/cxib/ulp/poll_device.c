@@ -4,6 +4,7 @@
  * of a CQ goes to.
  */
 #include <cxib/poll_context.h>
+#include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -19,24 +20,6 @@ static struct cxib_poll_vector *poll_vector_of(const struct cxib_cq *cq)
 	return &ibdev->poll_device->vectors[cq->eq - ibdev->hw->comp_eqs];
 }
 
-/* Stopped with the device. */
-static int poll_need_vector_thread(struct cxib_poll_device *polling,
-				   struct cxib_poll_vector *vector)
-{
-	if (vector->thread.task)
-		return 0;
-	return cxib_poll_thread_create(&vector->thread, polling->ibdev, "comp",
-				       vector - polling->vectors);
-}
-
-/* The slice of a CQ's own thread is the turn of the CQ. */
-static void poll_set_slice(struct cxib_poll_cq *poll)
-{
-	u64 quantum_ns = poll->thread.runner.list.quantum_ns;
-
-	cxib_poll_thread_set_slice(&poll->thread, quantum_ns * poll->weight);
-}
-
 static int poll_need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
 {
 	int err;
@@ -49,39 +32,29 @@ static int poll_need_own_thread(struct cxib_poll_device *polling, struct cxib_po
 	if (err)
 		return err;
 	polling->num_threads++;
-	poll_set_slice(poll);
+	cxib_poll_thread_set_slice(poll);
 	return 0;
-}
-
-static struct cxib_poll_cq *poll_alloc(const struct cxib_poll_device *polling, struct cxib_cq *cq)
-{
-	u32 quantum_us = polling->policy->settings.quantum_us;
-	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
-						 dev_to_node(cq->ib.device->dev.parent));
-
-	if (!poll)
-		return NULL;
-	poll->cq = cq;
-	poll->vector = poll_vector_of(cq);
-	cxib_reference_init(&poll->reference);
-	cxib_poll_init(&poll->state);
-	poll->weight = 1;
-	cxib_poll_entry_init(&poll->entry, 1);
-	cxib_poll_runner_init(&poll->thread.runner, poll->vector, CXIB_POLL_OWN_THREAD, quantum_us);
-	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
-	return poll;
 }
 
 /* From now on the scheduler gets the events of the CQ. */
 static int poll_need_cq(const struct cxib_poll_device *polling, struct cxib_cq *cq)
 {
+	u32 quantum_us = polling->policy->settings.quantum_us;
 	struct cxib_poll_cq *poll;
 
 	if (cq->poll)
 		return 0;
-	poll = poll_alloc(polling, cq);
+	poll = kzalloc_node(sizeof(*poll), GFP_KERNEL, dev_to_node(cq->ib.device->dev.parent));
 	if (!poll)
 		return -ENOMEM;
+	poll->cq = cq;
+	poll->vector = poll_vector_of(cq);
+	cxib_reference_init(&poll->reference);
+	atomic_set(&poll->phase, CXIB_POLL_ARMED);
+	poll->weight = 1;
+	cxib_poll_entry_init(&poll->entry, 1);
+	cxib_poll_runner_init(&poll->thread.runner, poll->vector, CXIB_POLL_OWN_THREAD, quantum_us);
+	cxib_poll_work_init(&poll->work, poll->vector, quantum_us);
 	/* Pairs with the dependent reads of those who read cq->poll once, without the lock. */
 	smp_store_release(&cq->poll, poll);
 	return 0;
@@ -91,15 +64,20 @@ static int poll_need_cq(const struct cxib_poll_device *polling, struct cxib_cq *
 static int poll_prepare(struct cxib_poll_device *polling, struct cxib_cq *cq,
 			enum cxib_poll_target target)
 {
+	struct cxib_poll_vector *vector;
+
 	lockdep_assert_held(&polling->policy->lock);
 
 	if (target == CXIB_POLL_CORE)
 		return 0;
 	if (poll_need_cq(polling, cq))
 		return -ENOMEM;
+	vector = cq->poll->vector;
 	switch (target) {
 	case CXIB_POLL_THREAD:
-		return poll_need_vector_thread(polling, cq->poll->vector);
+		/* Stopped with the device. */
+		return cxib_poll_thread_create(&vector->thread, polling->ibdev, "comp",
+					       vector - polling->vectors);
 	case CXIB_POLL_OWN_THREAD:
 		return poll_need_own_thread(polling, cq->poll);
 	case CXIB_POLL_WORKQUEUE:
@@ -110,23 +88,15 @@ static int poll_prepare(struct cxib_poll_device *polling, struct cxib_cq *cq,
 	}
 }
 
-static struct cxib_poll_runner *poll_use_work(struct cxib_poll_device *polling,
-					      struct cxib_poll_cq *poll,
-					      enum cxib_poll_target target)
-{
-	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
-		WRITE_ONCE(poll->work.workqueue,
-			   target == CXIB_POLL_UNBOUND ? polling->unbound : polling->bound);
-		poll->work.runner.target = target;
-	}
-	return &poll->work.runner;
-}
-
 /* Runner of a target that is prepared; NULL: the RDMA core. */
-static struct cxib_poll_runner *poll_runner_of(struct cxib_poll_device *polling,
-					       struct cxib_poll_cq *poll,
-					       enum cxib_poll_target target)
+static struct cxib_poll_runner *poll_select_runner(struct cxib_poll_device *polling,
+						   struct cxib_poll_cq *poll,
+						   enum cxib_poll_target target)
 {
+	struct cxib_poll_work *work = &poll->work;
+
+	lockdep_assert_held(&poll->vector->lock);
+
 	switch (target) {
 	case CXIB_POLL_SOFTIRQ:
 		return &poll->vector->softirq;
@@ -136,7 +106,10 @@ static struct cxib_poll_runner *poll_runner_of(struct cxib_poll_device *polling,
 		return &poll->thread.runner;
 	case CXIB_POLL_WORKQUEUE:
 	case CXIB_POLL_UNBOUND:
-		return poll_use_work(polling, poll, target);
+		WRITE_ONCE(work->workqueue,
+			   target == CXIB_POLL_UNBOUND ? polling->unbound : polling->bound);
+		work->runner.target = target;
+		return &work->runner;
 	default:
 		return NULL;
 	}
@@ -152,16 +125,10 @@ static void poll_use(struct cxib_poll_device *polling, struct cxib_cq *cq,
 	if (!poll)
 		return;
 	WRITE_ONCE(poll->weight, weight);
-	poll_set_slice(poll);
+	cxib_poll_thread_set_slice(poll);
 	WRITE_ONCE(poll->busy_poll_ns, (u64)busy_poll_us * NSEC_PER_USEC);
-	poll->target = target;
-	cxib_poll_runner_change(poll, poll_runner_of(polling, poll, target));
-}
-
-static void poll_stop_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
-{
-	cxib_poll_thread_stop(&poll->thread);
-	polling->num_threads--;
+	scoped_guard(spinlock_irqsave, &poll->vector->lock)
+		poll->next_runner = poll_select_runner(polling, poll, target);
 }
 
 /*
@@ -180,12 +147,15 @@ static void poll_stop_threads(struct work_struct *work)
 	list_for_each_entry(cq, &polling->cqs, poll_node) {
 		struct cxib_poll_cq *poll = cq->poll;
 
-		if (!poll || !poll->thread.task || poll->target == CXIB_POLL_OWN_THREAD)
+		if (!poll || !poll->thread.task ||
+		    poll->next_runner == &poll->thread.runner)
 			continue;
-		if (READ_ONCE(poll->thread.runner.is_active))
+		if (READ_ONCE(poll->thread.runner.is_active)) {
 			is_busy = true;
-		else
-			poll_stop_own_thread(polling, poll);
+			continue;
+		}
+		cxib_poll_thread_stop(&poll->thread);
+		polling->num_threads--;
 	}
 	if (is_busy)
 		schedule_delayed_work(&polling->stop_threads, HZ / 10);
@@ -211,7 +181,7 @@ static void poll_set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
 			continue;
 		poll_set_runner_quantum(&cq->poll->thread.runner, quantum_us);
 		poll_set_runner_quantum(&cq->poll->work.runner, quantum_us);
-		poll_set_slice(cq->poll);
+		cxib_poll_thread_set_slice(cq->poll);
 	}
 }
 
@@ -229,16 +199,8 @@ static void poll_follow(struct cxib_poll_device *polling, struct cxib_cq *cq,
 	poll_use(polling, cq, target, 1, settings->busy_poll_us);
 }
 
-/**
- * cxib_poll_device_apply() - let the CQs of ULPs that have not chosen a context follow new settings
- * @polling: RDMA device
- * @settings: settings within their limits
- *
- * Context: process context, may sleep; the caller holds the policy lock.
- * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: nothing has changed.
- */
-int cxib_poll_device_apply(struct cxib_poll_device *polling,
-			   const struct cxib_poll_settings *settings)
+/* Lets the CQs of ULPs that have not chosen a context follow new settings; or changes nothing. */
+static int poll_apply(struct cxib_poll_device *polling, const struct cxib_poll_settings *settings)
 {
 	struct cxib_cq *cq;
 	int err;
@@ -259,6 +221,36 @@ int cxib_poll_device_apply(struct cxib_poll_device *polling,
 			poll_follow(polling, cq, settings);
 	return 0;
 }
+
+/* Sets the defaults in the policy of an HCA, which is zeroed. */
+void cxib_poll_policy_init(struct cxib_poll_policy *policy)
+{
+	mutex_init(&policy->lock);
+	policy->settings.quantum_us = CXIB_POLL_QUANTUM_US_DEFAULT;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_init);
+
+/**
+ * cxib_poll_policy_set() - change the settings; the CQs follow at their next event
+ * @policy: policy of an HCA
+ * @settings: settings within their limits
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: the settings stay.
+ */
+int cxib_poll_policy_set(struct cxib_poll_policy *policy,
+			 const struct cxib_poll_settings *settings)
+{
+	int err = 0;
+
+	guard(mutex)(&policy->lock);
+	if (policy->device)
+		err = poll_apply(policy->device, settings);
+	if (!err)
+		policy->settings = *settings;
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_policy_set);
 
 static enum cxib_poll_target poll_options_target(const struct cxib_cq_options *options)
 {
@@ -311,28 +303,17 @@ int cxib_poll_device_set_options(struct cxib_cq *cq, const struct cxib_cq_option
 	return 0;
 }
 
-static int poll_vector_node(struct cxib_poll_device *polling, unsigned int index)
-{
-	struct cxib_bus *bus = polling->ibdev->hw->bus;
-
-	return cpu_to_node(bus->ops->vector_cpu(bus, polling->ibdev->hw->comp_eqs[index].vector));
-}
-
-/**
- * cxib_poll_device_choose_vector() - completion vector for %CXIB_ANY_VECTOR
- * @polling: RDMA device
- *
- * Context: process context, may sleep.
- * Return: of the vectors nearest to the calling CPU, the one with the fewest CQs.
- */
+/* For CXIB_ANY_VECTOR: of the vectors nearest to the calling CPU, the one with the fewest CQs. */
 unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 {
+	const struct cxib_hw *hw = polling->ibdev->hw;
+	int cpu, distance, nearest = INT_MAX;
 	unsigned int i, chosen = 0;
-	int distance, nearest = INT_MAX;
 
 	guard(mutex)(&polling->policy->lock);
 	for (i = 0; i < polling->num_vectors; i++) {
-		distance = node_distance(numa_mem_id(), poll_vector_node(polling, i));
+		cpu = hw->bus->ops->vector_cpu(hw->bus, hw->comp_eqs[i].vector);
+		distance = node_distance(numa_mem_id(), cpu_to_node(cpu));
 		if (distance > nearest || (distance == nearest &&
 					   polling->vectors[i].num_cqs >=
 					   polling->vectors[chosen].num_cqs))
@@ -343,17 +324,12 @@ unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
 	return chosen;
 }
 
-/* Only CQs of ib_alloc_cq() with events have done() handlers that a runner can call. */
-static bool poll_is_schedulable(const struct ib_cq *ib)
-{
-	return ib->wc && ib->poll_ctx != IB_POLL_DIRECT;
-}
-
 static void poll_create_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = polling_of(cq);
 
-	if (!poll_is_schedulable(&cq->ib))
+	/* Only CQs of ib_alloc_cq() with events have done() handlers that a runner can call. */
+	if (!cq->ib.wc || cq->ib.poll_ctx == IB_POLL_DIRECT)
 		return;
 	guard(mutex)(&polling->policy->lock);
 	list_add_tail(&cq->poll_node, &polling->cqs);
@@ -361,21 +337,10 @@ static void poll_create_cq(struct cxib_cq *cq)
 	poll_follow(polling, cq, &polling->policy->settings);
 }
 
-/* No event arrives any more. The runner that owns the CQ drops its reference after its turn. */
-static void poll_end_cq(struct cxib_poll_cq *poll)
-{
-	/* A done() handler that frees its own CQ waits for itself. */
-	WARN_ON_ONCE(READ_ONCE(poll->done_task) == current);
-	cxib_poll_runner_remove(poll);
-	cxib_reference_end(&poll->reference);
-	cxib_poll_thread_stop(&poll->thread);
-	cxib_poll_work_stop(&poll->work);
-	kfree(poll);
-}
-
 static void poll_destroy_cq(struct cxib_cq *cq)
 {
 	struct cxib_poll_device *polling = polling_of(cq);
+	struct cxib_poll_cq *poll;
 
 	if (!cxib_poll_is_possible(cq))
 		return;
@@ -383,25 +348,20 @@ static void poll_destroy_cq(struct cxib_cq *cq)
 	scoped_guard(mutex, &polling->policy->lock) {
 		list_del_init(&cq->poll_node);
 		poll_vector_of(cq)->num_cqs--;
-		polling->num_threads -= cq->poll && cq->poll->thread.task;
+		poll = cq->poll;
+		polling->num_threads -= poll && poll->thread.task;
 	}
-	if (cq->poll)
-		poll_end_cq(cq->poll);
+	if (!poll)
+		return;
+	/* A done() handler that frees its own CQ waits for itself. */
+	WARN_ON_ONCE(READ_ONCE(poll->done_task) == current);
+	/* No event arrives any more. The runner that owns the CQ drops its reference afterwards. */
+	cxib_poll_runner_remove(poll);
+	cxib_reference_end(&poll->reference);
+	cxib_poll_thread_stop(&poll->thread);
+	cancel_work_sync(&poll->work.work);
+	kfree(poll);
 	cq->poll = NULL;
-}
-
-static void poll_synchronize_cq(struct cxib_cq *cq)
-{
-	const struct cxib_poll_cq *poll = READ_ONCE(cq->poll);
-
-	if (poll)
-		cxib_poll_runner_synchronize(poll);
-}
-
-/* Called in the interrupt, which has taken the arming. */
-static bool poll_queue_cq(struct cxib_cq *cq)
-{
-	return cxib_poll_runner_queue(READ_ONCE(cq->poll));
 }
 
 static int poll_start(struct cxib_ibdev *ibdev)
@@ -445,19 +405,12 @@ static void poll_stop(struct cxib_ibdev *ibdev)
 	kvfree(polling);
 }
 
-/* The resource tracker still lists a CQ that is being destroyed. */
-static int poll_fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
-{
-	guard(mutex)(&polling_of(cq)->policy->lock);
-	return cxib_poll_is_possible(cq) ? cxib_poll_fill_res_cq(message, cq) : 0;
-}
-
 const struct cxib_poll_interface cxib_poll_interface = {
 	.start = poll_start,
 	.stop = poll_stop,
 	.create_cq = poll_create_cq,
 	.destroy_cq = poll_destroy_cq,
-	.synchronize = poll_synchronize_cq,
-	.fill_res_cq = poll_fill_res_cq,
-	.queue = poll_queue_cq,
+	.synchronize = cxib_poll_runner_synchronize,
+	.fill_res_cq = cxib_poll_fill_res_cq,
+	.queue = cxib_poll_runner_queue,
 };

@@ -23,9 +23,9 @@ static u64 poll_list_turn_ns(const struct cxib_poll_list *list, const struct cxi
 static u64 poll_list_rounds_in_debt(const struct cxib_poll_list *list,
 				    const struct cxib_poll_entry *entry)
 {
-	return entry->deficit_ns > 0 ?
-		       0 :
-		       div64_u64(-entry->deficit_ns, poll_list_turn_ns(list, entry));
+	s64 debt_ns = -entry->deficit_ns;
+
+	return debt_ns > 0 ? div64_u64(debt_ns, poll_list_turn_ns(list, entry)) : 0;
 }
 
 /* Credits rounds in which the entry was not served. They pay a debt, but are not saved. */
@@ -38,11 +38,7 @@ static void poll_list_repay(const struct cxib_poll_list *list, struct cxib_poll_
 		entry->deficit_ns += rounds * poll_list_turn_ns(list, entry);
 }
 
-/**
- * cxib_poll_list_init() - makes an empty list
- * @list: the list
- * @quantum_ns: time that a CQ of weight 1 gets in a round; not 0
- */
+/* Makes an empty list. A CQ of weight 1 gets @quantum_ns, which is not 0, in a round. */
 void cxib_poll_list_init(struct cxib_poll_list *list, u32 quantum_ns)
 {
 	INIT_LIST_HEAD(&list->fresh);
@@ -53,12 +49,9 @@ void cxib_poll_list_init(struct cxib_poll_list *list, u32 quantum_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_init);
 
-/**
- * cxib_poll_entry_init() - makes an entry that is in no list
- * @entry: the entry
- * @weight: quanta in a round; not 0
- *
- * Needed again before the entry is added to another list, whose rounds are different ones.
+/*
+ * Makes an entry that is in no list and gets @weight quanta, not 0, in a round. Needed again before
+ * the entry is added to another list, whose rounds are different ones.
  */
 void cxib_poll_entry_init(struct cxib_poll_entry *entry, u32 weight)
 {
@@ -67,10 +60,16 @@ void cxib_poll_entry_init(struct cxib_poll_entry *entry, u32 weight)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_init);
 
+/* Time that a turn left unused is lost: saved, it would make a later turn longer than the bound. */
+static void poll_list_keep_debt(struct cxib_poll_entry *entry)
+{
+	entry->deficit_ns = min_t(s64, entry->deficit_ns, 0);
+}
+
 /**
  * cxib_poll_list_add() - lets a CQ wait for its turn after an event
  * @list: the list
- * @entry: new, or emptied since its last turn; in no list
+ * @entry: new, or emptied in its last turn; in no list
  *
  * A CQ that is mostly empty is served before the others, but only once a round: a few CQs that
  * empty and fill quickly would otherwise starve the others. An empty CQ keeps its debt for the same
@@ -80,38 +79,35 @@ void cxib_poll_list_add(struct cxib_poll_list *list, struct cxib_poll_entry *ent
 {
 	unsigned long passed = list->round - entry->round;
 
-	if (passed)
+	poll_list_keep_debt(entry);
+	if (passed) {
 		poll_list_repay(list, entry, passed - 1);
-	if (passed && !entry->deficit_ns) {
-		list_add_tail(&entry->node, &list->fresh);
-		return;
-	}
-	if (passed)
+		if (!entry->deficit_ns) {
+			list_add_tail(&entry->node, &list->fresh);
+			return;
+		}
 		poll_list_repay(list, entry, 1);
+	}
 	cxib_poll_list_requeue(list, entry);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_add);
 
-/**
- * cxib_poll_list_requeue() - lets a CQ whose turn is over wait for the next round
- * @list: the list
- * @entry: the entry; in no list
- *
- * Time that the turn left unused is lost: saved, it would make a later turn longer than the bound.
- */
+/* Lets a CQ that is in no list and whose turn is over wait for the next round. */
 void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry *entry)
 {
-	entry->deficit_ns = min_t(s64, entry->deficit_ns, 0);
+	poll_list_keep_debt(entry);
 	entry->round = list->round + 1;
 	list_add_tail(&entry->node, &list->old);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_requeue);
 
-/* Skips the rounds in which no CQ in @old would get a turn: they may be thousands. */
-static void poll_list_skip_rounds(struct cxib_poll_list *list)
+/*
+ * Lets at most @rounds pass at once in which no CQ in @old would get a turn: they may be thousands.
+ * Returns their number.
+ */
+static u64 poll_list_skip_rounds(struct cxib_poll_list *list, u64 rounds)
 {
 	struct cxib_poll_entry *entry;
-	u64 rounds = U64_MAX;
 
 	list_for_each_entry(entry, &list->old, node)
 		rounds = min_t(u64, rounds, poll_list_rounds_in_debt(list, entry));
@@ -119,6 +115,7 @@ static void poll_list_skip_rounds(struct cxib_poll_list *list)
 		entry->deficit_ns += rounds * poll_list_turn_ns(list, entry);
 		entry->round += rounds;
 	}
+	return rounds;
 }
 
 static struct cxib_poll_entry *poll_list_next_old(struct cxib_poll_list *list)
@@ -126,7 +123,7 @@ static struct cxib_poll_entry *poll_list_next_old(struct cxib_poll_list *list)
 	struct cxib_poll_entry *entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
 
 	if (poll_list_rounds_in_debt(list, entry))
-		poll_list_skip_rounds(list);
+		poll_list_skip_rounds(list, U64_MAX);
 	for (;;) {
 		entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
 		list->round = entry->round;
@@ -138,13 +135,9 @@ static struct cxib_poll_entry *poll_list_next_old(struct cxib_poll_list *list)
 	}
 }
 
-/**
- * cxib_poll_list_idle() - end the rounds if no CQ waits
- * @list: the list
- *
- * An empty list cancels all debts: no other CQ has waited for the time that they stand for.
- *
- * Return: true if the list is empty.
+/*
+ * Returns whether no CQ waits, and ends the rounds then. An empty list cancels all debts: no other
+ * CQ has waited for the time that they stand for.
  */
 bool cxib_poll_list_idle(struct cxib_poll_list *list)
 {
@@ -160,8 +153,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_idle);
  * @list: the list
  *
  * The caller polls batches of cxib_poll_entry_batch() completions until cxib_poll_entry_charge()
- * says that the turn is over, then calls cxib_poll_list_requeue(); or until the CQ is empty, then
- * calls cxib_poll_entry_emptied().
+ * says that the turn is over, then calls cxib_poll_list_requeue(); or until the CQ is empty: then
+ * its next event calls cxib_poll_list_add().
  *
  * Return: the entry, removed from the list; NULL if the list is empty
  */
@@ -183,33 +176,21 @@ struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_next);
 
-/**
- * cxib_poll_list_repay() - take a quantum from the debt of a CQ that is alone in its list
- * @list: the list
- *
- * For a list whose CQ shares the processor with those of other lists: each call stands for a turn
- * that the CQ does without. cxib_poll_list_next() would let the rounds pass at once.
- *
- * Return: true if the CQ had a debt; false if it may have a turn, or the list is empty.
+/*
+ * Takes a quantum from the debt of a CQ that is alone in its list and shares the processor with the
+ * CQs of other lists: each call stands for a turn that the CQ does without, while
+ * cxib_poll_list_next() lets these rounds pass at once. Returns false if the CQ may have a turn, or
+ * the list is empty.
  */
 bool cxib_poll_list_repay(struct cxib_poll_list *list)
 {
-	struct cxib_poll_entry *entry = list_first_entry_or_null(&list->old,
-								 struct cxib_poll_entry, node);
-
-	if (!entry || !poll_list_rounds_in_debt(list, entry))
-		return false;
-	poll_list_repay(list, entry, 1);
-	entry->round++;
-	return true;
+	return !list_empty(&list->old) && poll_list_skip_rounds(list, 1);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_repay);
 
-/**
- * cxib_poll_entry_batch() - how many completions to poll before looking at the clock
- * @entry: the CQ that has its turn
- *
- * Return: 1 to CXIB_POLL_MAX_BATCH; as many as seem to fit the rest of the turn
+/*
+ * How many completions the CQ that has its turn polls before looking at the clock: as many as seem
+ * to fit the rest of the turn, 1 to CXIB_POLL_MAX_BATCH.
  */
 unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry)
 {
@@ -248,15 +229,3 @@ bool cxib_poll_entry_charge(struct cxib_poll_entry *entry, unsigned int completi
 	return entry->deficit_ns <= 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_charge);
-
-/**
- * cxib_poll_entry_emptied() - ends the turn of a CQ that has no completions left
- * @entry: the entry; in no list
- *
- * Time that the turn left unused is lost, a debt is kept.
- */
-void cxib_poll_entry_emptied(struct cxib_poll_entry *entry)
-{
-	entry->deficit_ns = min_t(s64, entry->deficit_ns, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_emptied);

@@ -88,6 +88,5 @@ void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry 
 void cxib_poll_entry_init(struct cxib_poll_entry *entry, u32 weight);
 unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry);
 bool cxib_poll_entry_charge(struct cxib_poll_entry *entry, unsigned int completions, s64 ns);
-void cxib_poll_entry_emptied(struct cxib_poll_entry *entry);
 
 #endif

@@ -27,6 +27,7 @@ struct cxib_poll_interface;
  * @CXIB_POLL_OWN_THREAD: thread of the CQ
  * @CXIB_POLL_WORKQUEUE: work item of the CQ on the CPU of the interrupt
  * @CXIB_POLL_UNBOUND: work item of the CQ on any CPU
+ * @CXIB_POLL_NUM_TARGETS: number of targets
  */
 enum cxib_poll_target {
 	CXIB_POLL_CORE,
@@ -35,6 +36,7 @@ enum cxib_poll_target {
 	CXIB_POLL_OWN_THREAD,
 	CXIB_POLL_WORKQUEUE,
 	CXIB_POLL_UNBOUND,
+	CXIB_POLL_NUM_TARGETS,
 };
 
 /**
@@ -66,16 +68,8 @@ struct cxib_poll_policy {
 
 /* poll_device.c */
 extern const struct cxib_poll_interface cxib_poll_interface;
-
-/* poll_policy.c */
 void cxib_poll_policy_init(struct cxib_poll_policy *policy);
 int cxib_poll_policy_set(struct cxib_poll_policy *policy,
 			 const struct cxib_poll_settings *settings);
-
-/* poll_target.c */
-const char *cxib_poll_target_name(enum cxib_poll_target target);
-int cxib_poll_softirq_target(const char *value);
-int cxib_poll_process_target(const char *value);
-const char *cxib_poll_target_value(enum cxib_poll_target target);
 
 #endif

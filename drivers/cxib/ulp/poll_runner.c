@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runners of the polling contexts: queue CQs, and poll one at a time for its share of the time. */
+#include <kunit/visibility.h>
 #include <linux/delay.h>
 #include <linux/dim.h>
 #include <linux/limits.h>
@@ -12,14 +13,9 @@
 #include "ulp/poll.h"
 #include "ulp/trace.h"
 
-static struct cxib_poll_cq *runner_from_state(struct cxib_poll_state *state)
+/* Returns the number of completions, less than @budget if the CQ was empty. */
+static int runner_poll_batch(struct cxib_poll_cq *poll, int budget)
 {
-	return container_of(state, struct cxib_poll_cq, state);
-}
-
-static int runner_poll_batch(struct cxib_poll_state *state, int budget)
-{
-	struct cxib_poll_cq *poll = runner_from_state(state);
 	int completed;
 
 	WRITE_ONCE(poll->done_task, current);
@@ -32,13 +28,7 @@ static int runner_poll_batch(struct cxib_poll_state *state, int budget)
 		poll->linger_until = 0;
 	poll->completed += completed;
 	WRITE_ONCE(poll->statistics.completed, poll->statistics.completed + completed);
-	poll->runner->turn_completed += completed;
 	return completed;
-}
-
-static unsigned int runner_batch_size(struct cxib_poll_state *state)
-{
-	return cxib_poll_entry_batch(&runner_from_state(state)->entry);
 }
 
 static unsigned long runner_count_switches(void)
@@ -68,9 +58,9 @@ static s64 runner_batch_cost(const struct cxib_poll_cq *poll, u64 now)
 	return cost;
 }
 
-static bool runner_charge(struct cxib_poll_state *state, int completions)
+/* Returns whether the quantum is used up. */
+static bool runner_charge(struct cxib_poll_cq *poll, int completions)
 {
-	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 now = local_clock();
 	s64 cost = runner_batch_cost(poll, now);
 
@@ -90,9 +80,8 @@ static bool runner_is_thread(const struct cxib_poll_runner *runner)
 }
 
 /* The CQ is empty. Other CQs of the runner and other tasks of the CPU take precedence. */
-static bool runner_linger(struct cxib_poll_state *state)
+static bool runner_linger(struct cxib_poll_cq *poll)
 {
-	struct cxib_poll_cq *poll = runner_from_state(state);
 	u64 busy_poll_ns = READ_ONCE(poll->busy_poll_ns);
 	u64 now;
 
@@ -101,8 +90,7 @@ static bool runner_linger(struct cxib_poll_state *state)
 	now = local_clock();
 	if (!poll->linger_until)
 		poll->linger_until = now + busy_poll_ns;
-	if (now >= poll->linger_until || need_resched() ||
-	    runner_has_others(poll->runner))
+	if (now >= poll->linger_until || need_resched() || runner_has_others(poll->runner))
 		return false;
 	cpu_relax();
 	runner_start_batch(poll, now);
@@ -118,67 +106,76 @@ static void runner_feed_dim(struct cxib_poll_cq *poll)
 #endif
 }
 
-/* Once the CQ is armed, an event may queue it with another runner. */
-static int runner_arm(struct cxib_poll_state *state)
+static enum cxib_poll_end runner_arm(struct cxib_poll_cq *poll)
 {
-	struct cxib_poll_cq *poll = runner_from_state(state);
 	int missed;
 
-	cxib_poll_entry_emptied(&poll->entry);
+	/*
+	 * ARMED before the arming is set, since the event that takes the arming expects it, and may
+	 * queue the CQ with another runner. Both are full barriers, as is taking the arming.
+	 */
+	if (!cxib_poll_change(&poll->phase, CXIB_POLL_RUNNING, CXIB_POLL_ARMED))
+		return CXIB_POLL_END_GONE;
 	runner_feed_dim(poll);
 	poll->completed = 0;
 	poll->linger_until = 0;
 	missed = ib_req_notify_cq(&poll->cq->ib, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS);
 	trace_cq_arm(poll->cq, missed);
-	if (missed)
-		poll->statistics.missed++;
-	return missed;
+	if (missed <= 0)
+		return CXIB_POLL_END_ARMED;
+	poll->statistics.missed++;
+	return CXIB_POLL_END_MISSED;
 }
 
-static const struct cxib_poll_ops turn_ops = {
-	.poll = runner_poll_batch,
-	.batch = runner_batch_size,
-	.charge = runner_charge,
-	.linger = runner_linger,
-	.arm = runner_arm,
-};
-
-/* Returns the time between queueing and turn in nanoseconds. */
-static u64 runner_count_wait(struct cxib_poll_cq *poll)
+/*
+ * Polls a CQ until its quantum is used up or it is empty, then arms it. An empty CQ may be polled
+ * for longer than its quantum: runner_linger() looks after the others.
+ */
+static enum cxib_poll_end runner_poll(struct cxib_poll_cq *poll, unsigned int *completed)
 {
+	bool is_empty, is_over;
+	int budget, polled;
+
+	do {
+		budget = cxib_poll_entry_batch(&poll->entry);
+		polled = runner_poll_batch(poll, budget);
+		*completed += polled;
+		is_empty = polled < budget;
+		/* A look at an empty CQ is free. */
+		is_over = polled && runner_charge(poll, polled);
+		if (is_over && !is_empty)
+			return CXIB_POLL_END_QUANTUM;
+	} while (!is_empty || runner_linger(poll));
+	return runner_arm(poll);
+}
+
+/* Returns the time between queueing and turn. The clocks of two CPUs may differ slightly. */
+static u64 runner_count_wait_ns(struct cxib_poll_cq *poll)
+{
+	u64 waited_ns = max_t(s64, poll->batch_start - poll->queued_at, 0);
 	struct cxib_poll_statistics *statistics = &poll->statistics;
-	s64 waited = poll->batch_start - poll->queued_at;
-	u32 wait_us;
 
-	/* The clocks of two CPUs may differ slightly. */
-	waited = max(waited, 0LL);
-	wait_us = min_t(u64, div_u64(waited, NSEC_PER_USEC), U32_MAX);
 	statistics->turns++;
-	statistics->wait_us_max = max(statistics->wait_us_max, wait_us);
-	return waited;
-}
-
-static struct cxib_poll_thread *runner_thread_of(struct cxib_poll_runner *runner)
-{
-	return container_of(runner, struct cxib_poll_thread, runner);
-}
-
-static struct cxib_poll_work *runner_work_of(struct cxib_poll_runner *runner)
-{
-	return container_of(runner, struct cxib_poll_work, runner);
+	statistics->wait_us_max = clamp_t(u64, div_u64(waited_ns, NSEC_PER_USEC),
+					  statistics->wait_us_max, U32_MAX);
+	return waited_ns;
 }
 
 /* The runner was idle: its entity calls cxib_poll_runner_turn() until that returns false. */
 static void runner_kick(struct cxib_poll_runner *runner)
 {
+	struct cxib_poll_work *work;
+
 	lockdep_assert_held(&runner->vector->lock);
 
-	if (runner->target == CXIB_POLL_SOFTIRQ)
+	if (runner->target == CXIB_POLL_SOFTIRQ) {
 		irq_poll_sched(&runner->vector->iop);
-	else if (runner_is_thread(runner))
-		wake_up_process(runner_thread_of(runner)->task);
-	else
-		queue_work(runner_work_of(runner)->workqueue, &runner_work_of(runner)->work);
+	} else if (runner_is_thread(runner)) {
+		wake_up_process(container_of(runner, struct cxib_poll_thread, runner)->task);
+	} else {
+		work = container_of(runner, struct cxib_poll_work, runner);
+		queue_work(work->workqueue, &work->work);
+	}
 }
 
 /* The quantum is used up: the CQ waits behind the others. Else it was empty, or new. */
@@ -206,104 +203,62 @@ static void runner_link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq 
 	runner_kick(runner);
 }
 
-/**
- * cxib_poll_runner_queue() - queue a CQ after an event
- * @poll: CQ whose arming was taken
- *
- * Context: any.
- * Return: true if a runner polls the CQ until it arms it; false if the RDMA core is to.
+/*
+ * Queues a CQ with cq->poll after an event, usually in the interrupt, which has taken the arming.
+ * Returns true if a runner polls the CQ until it arms it; false if the RDMA core is to.
  */
-bool cxib_poll_runner_queue(struct cxib_poll_cq *poll)
+bool cxib_poll_runner_queue(struct cxib_cq *cq)
 {
+	struct cxib_poll_cq *poll = READ_ONCE(cq->poll);
 	struct cxib_poll_runner *runner;
-	unsigned long flags;
 
-	spin_lock_irqsave(&poll->vector->lock, flags);
-	runner = poll->next_runner;
-	if (!runner) {
-		if (cxib_poll_is_armed(&poll->state))
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
+		runner = poll->next_runner;
+		if (!runner && cxib_poll_is_armed(&poll->phase))
 			poll->runner = NULL;
-	} else if (cxib_poll_event(&poll->state)) {
-		refcount_inc(&poll->reference.count);
-		trace_cq_queue(poll->cq);
-		runner_link_cq(runner, poll, false);
+		if (runner && cxib_poll_change(&poll->phase, CXIB_POLL_ARMED, CXIB_POLL_QUEUED)) {
+			refcount_inc(&poll->reference.count);
+			trace_cq_queue(cq);
+			runner_link_cq(runner, poll, false);
+		}
 	}
-	spin_unlock_irqrestore(&poll->vector->lock, flags);
 	return runner;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_runner_queue);
 
-/**
- * cxib_poll_runner_change() - let another runner have a CQ from its next event or turn on
- * @poll: CQ
- * @next: the runner, whose entity exists; NULL: the RDMA core
- *
- * Context: any.
- */
-void cxib_poll_runner_change(struct cxib_poll_cq *poll, struct cxib_poll_runner *next)
-{
-	scoped_guard(spinlock_irqsave, &poll->vector->lock)
-		poll->next_runner = next;
-}
-
-/**
- * cxib_poll_runner_current() - what polls a CQ
- * @cq: CQ that a runner can poll; the caller holds the policy lock
- *
- * Context: any.
- * Return: what polls the CQ now, or after the next event if nothing does.
- */
-enum cxib_poll_target cxib_poll_runner_current(const struct cxib_cq *cq)
-{
-	struct cxib_poll_cq *poll = cq->poll;
-	enum cxib_poll_target target;
-
-	if (!poll)
-		return CXIB_POLL_CORE;
-	target = poll->target;
-	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
-		if (!cxib_poll_is_armed(&poll->state))
-			target = poll->runner ? poll->runner->target : target;
-		else if (!poll->runner && !cxib_arming_is_set(&cq->arming))
-			target = CXIB_POLL_CORE;
-	}
-	return target;
-}
-
-/**
- * cxib_poll_runner_remove() - end the turns of a CQ
- * @poll: CQ without events
- *
- * A turn may still be running: it holds a reference to @poll.
- *
- * Context: process context.
- */
+/* Ends the turns of a CQ without events. One may still be running: it holds a reference. */
 void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
 {
 	bool is_linked;
 
 	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
-		is_linked = cxib_poll_free(&poll->state);
+		is_linked = cxib_poll_free(&poll->phase);
 		if (is_linked)
 			list_del_init(&poll->entry.node);
 	}
 	if (is_linked)
 		cxib_reference_put(&poll->reference);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_runner_remove);
 
 /**
  * cxib_poll_runner_synchronize() - wait for the done() handlers of a CQ that are running
- * @poll: CQ; its done() handlers do not call this
+ * @cq: CQ; its done() handlers do not call this
  *
  * The lock of the CQ orders the beginning of a batch and what the caller did before: a batch that
  * this does not see takes its CQEs after the caller has cleaned the ring.
  *
  * Context: process context, may sleep.
  */
-void cxib_poll_runner_synchronize(const struct cxib_poll_cq *poll)
+void cxib_poll_runner_synchronize(struct cxib_cq *cq)
 {
-	/* Pairs with runner_poll_batch(). */
-	u32 batch = smp_load_acquire(&poll->batch);
+	const struct cxib_poll_cq *poll = READ_ONCE(cq->poll);
+	u32 batch;
 
+	if (!poll)
+		return;
+	/* Pairs with runner_poll_batch(). */
+	batch = smp_load_acquire(&poll->batch);
 	/* Pairs with runner_poll_batch(). */
 	while (batch & 1 && smp_load_acquire(&poll->batch) == batch)
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
@@ -319,94 +274,76 @@ static void runner_set_idle(struct cxib_poll_runner *runner)
 		irq_poll_complete(&runner->vector->iop);
 }
 
+/* The CQ is QUEUED, since cxib_poll_runner_remove() unlinks CQs that are freed. */
 static struct cxib_poll_cq *runner_begin_turn(struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_entry *entry;
-	struct cxib_poll_cq *poll = NULL;
+	struct cxib_poll_cq *poll;
 
 	scoped_guard(spinlock_irqsave, &runner->vector->lock) {
 		entry = cxib_poll_list_next(&runner->list);
-		if (entry) {
-			poll = container_of(entry, struct cxib_poll_cq, entry);
-			/* cxib_poll_runner_remove() unlinks CQs that are freed. */
-			WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
-		} else {
+		poll = entry ? container_of(entry, struct cxib_poll_cq, entry) : NULL;
+		if (poll)
+			WARN_ON_ONCE(!cxib_poll_change(&poll->phase, CXIB_POLL_QUEUED,
+						       CXIB_POLL_RUNNING));
+		else
 			runner_set_idle(runner);
-		}
 	}
 	return poll;
 }
 
 /*
- * Returns whether the CQ has to be handed over. A CQ that has completions left stays with its
- * runner, unless it was given to another one meanwhile: it may never be empty.
+ * A CQ that has completions left stays with its runner, unless it was given to another one
+ * meanwhile: it may never be empty. Returns whether another CQ waits. An event may have queued
+ * @poll with another runner by now.
  */
-static bool runner_requeue_or_release(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
-				      enum cxib_poll_end end, bool *is_linked)
-{
-	lockdep_assert_held(&poll->vector->lock);
-
-	*is_linked = false;
-	if (poll->next_runner != runner)
-		return cxib_poll_release(&poll->state, end);
-	*is_linked = cxib_poll_requeue(&poll->state, end);
-	if (*is_linked)
-		runner_link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
-	return false;
-}
-
-/* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
 static bool runner_end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
 			    enum cxib_poll_end end)
 {
-	bool is_linked, is_released, is_idle;
+	bool stays, has_left, is_idle;
 
 	if (end == CXIB_POLL_END_QUANTUM)
 		poll->statistics.quantum_ends++;
 	scoped_guard(spinlock_irqsave, &runner->vector->lock) {
-		is_released = runner_requeue_or_release(runner, poll, end, &is_linked);
+		stays = poll->next_runner == runner;
+		has_left = cxib_poll_leave(&poll->phase, end,
+					   stays ? CXIB_POLL_QUEUED : CXIB_POLL_ARMED);
+		if (has_left && stays)
+			runner_link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
 		is_idle = cxib_poll_list_idle(&runner->list);
 		if (is_idle)
 			runner_set_idle(runner);
 	}
-	if (is_released)
+	if (has_left && !stays)
 		cxib_cq_hand_over(poll->cq);
-	if (!is_linked)
+	if (!has_left || !stays)
 		cxib_reference_put(&poll->reference);
 	return !is_idle;
 }
 
-/**
- * cxib_poll_runner_turn() - poll the next CQ for its share of the time
- * @runner: runner; only its entity calls this
- *
- * Context: that of the entity; done() handlers run.
- * Return: true if there is another CQ to poll; false if the runner is idle.
+/*
+ * Polls the next CQ for its share of the time. Only the entity of the runner calls this, and done()
+ * handlers run in its context. Returns false if the runner is idle, with no other CQ to poll.
  */
 bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
 {
 	struct cxib_poll_cq *poll = runner_begin_turn(runner);
+	unsigned int completed = 0;
 	enum cxib_poll_end end;
-	u64 waited, start;
+	u64 waited_ns, start;
 
 	if (!poll)
 		return false;
 	start = local_clock();
 	runner_start_batch(poll, start);
-	waited = runner_count_wait(poll);
-	runner->turn_completed = 0;
-	end = cxib_poll_turn(&poll->state, &turn_ops);
-	trace_cq_run(poll->cq, waited, local_clock() - start, runner->turn_completed, end);
+	waited_ns = runner_count_wait_ns(poll);
+	end = runner_poll(poll, &completed);
+	trace_cq_run(poll->cq, waited_ns, local_clock() - start, completed, end);
 	return runner_end_turn(runner, poll, end);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_runner_turn);
 
-/**
- * cxib_poll_runner_init() - initialise an idle runner
- * @runner: zeroed
- * @vector: completion vector of its CQs
- * @target: what it is
- * @quantum_us: time of a CQ of weight 1 in a turn, in microseconds
- */
+/* Makes a zeroed runner idle. A CQ of weight 1 has turns of @quantum_us microseconds. */
 void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vector *vector,
 			   enum cxib_poll_target target, u32 quantum_us)
 {
@@ -414,3 +351,4 @@ void cxib_poll_runner_init(struct cxib_poll_runner *runner, struct cxib_poll_vec
 	runner->target = target;
 	cxib_poll_list_init(&runner->list, quantum_us * NSEC_PER_USEC);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_runner_init);

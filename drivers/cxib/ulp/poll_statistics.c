@@ -8,6 +8,15 @@
 #include "hw/hw.h"
 #include "ulp/poll.h"
 
+static const char *const target_names[] = {
+	[CXIB_POLL_CORE] = "core",
+	[CXIB_POLL_SOFTIRQ] = "softirq",
+	[CXIB_POLL_THREAD] = "thread",
+	[CXIB_POLL_OWN_THREAD] = "own thread",
+	[CXIB_POLL_WORKQUEUE] = "workqueue",
+	[CXIB_POLL_UNBOUND] = "unbound workqueue",
+};
+
 static const char *const phase_names[] = {
 	[CXIB_POLL_ARMED] = "armed",
 	[CXIB_POLL_QUEUED] = "queued",
@@ -18,25 +27,37 @@ static const char *const phase_names[] = {
 /* Stands for the state of a CQ that only the RDMA core has polled. */
 static const struct cxib_poll_cq core_polled;
 
-static const char *poll_stat_current_name(const struct cxib_cq *cq)
+/* What polls the CQ now, or after the next event if nothing does. The policy lock is held. */
+static const char *poll_stat_target_name(const struct cxib_cq *cq)
 {
-	return cxib_poll_target_name(cxib_poll_runner_current(cq));
+	const struct cxib_poll_cq *poll = cq->poll;
+	const struct cxib_poll_runner *runner;
+
+	if (!poll)
+		return target_names[CXIB_POLL_CORE];
+	scoped_guard(spinlock_irqsave, &poll->vector->lock) {
+		runner = poll->next_runner;
+		if (!cxib_poll_is_armed(&poll->phase))
+			runner = poll->runner ?: runner;
+		else if (!poll->runner && !cxib_arming_is_set(&cq->arming))
+			runner = NULL;
+	}
+	return target_names[runner ? runner->target : CXIB_POLL_CORE];
 }
 
-/**
- * cxib_poll_fill_res_cq() - add the polling context of a CQ to its entry in the resource tracker
- * @message: message with an open table of driver attributes
- * @cq: CQ that a runner can poll
- *
- * Context: process context; the caller holds the policy lock, so that the CQ is not destroyed.
- * Return: 0; -EMSGSIZE if the message is full.
+/*
+ * Adds the polling context of a CQ to its entry in the resource tracker, which still lists a CQ
+ * that is being destroyed. Returns -EMSGSIZE if the message is full.
  */
-int cxib_poll_fill_res_cq(struct sk_buff *message, const struct cxib_cq *cq)
+int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
 {
-	const struct cxib_poll_cq *poll = cq->poll ?: &core_polled;
-	const struct cxib_poll_statistics *statistics = &poll->statistics;
+	const struct cxib_poll_statistics *statistics;
 
-	if (rdma_nl_put_driver_string(message, "context", poll_stat_current_name(cq)) ||
+	guard(mutex)(&polling_of(cq)->policy->lock);
+	if (!cxib_poll_is_possible(cq))
+		return 0;
+	statistics = &(cq->poll ?: &core_polled)->statistics;
+	if (rdma_nl_put_driver_string(message, "context", poll_stat_target_name(cq)) ||
 	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
 	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
 	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
@@ -71,7 +92,7 @@ static unsigned int poll_stat_count_left(const struct cxib_poll_device *polling)
 
 	list_for_each_entry(cq, &polling->cqs, poll_node)
 		count += !cxib_poll_is_explicit(cq) &&
-			 (!cq->poll || cq->poll->target == CXIB_POLL_CORE) &&
+			 !(cq->poll && cq->poll->next_runner) &&
 			 cxib_poll_settings_target(cq, settings) != CXIB_POLL_CORE;
 	return count;
 }
@@ -82,8 +103,8 @@ static void poll_stat_show_cq(struct seq_file *file, const struct cxib_cq *cq)
 	const struct cxib_poll_statistics *statistics = &poll->statistics;
 
 	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u\n", cq->cqn,
-		   cq->ib.comp_vector, poll_stat_current_name(cq),
-		   phase_names[atomic_read(&poll->state.phase)],
+		   cq->ib.comp_vector, poll_stat_target_name(cq),
+		   phase_names[atomic_read(&poll->phase)],
 		   poll_stat_thread_pid(&poll->thread), READ_ONCE(statistics->turns),
 		   READ_ONCE(statistics->completed), READ_ONCE(statistics->quantum_ends),
 		   READ_ONCE(statistics->missed), READ_ONCE(cq->arming.num_late),
@@ -108,12 +129,7 @@ static int completion_queues_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(completion_queues);
 
-/**
- * cxib_poll_debugfs() - create the debugfs file "completion_queues"
- * @polling: RDMA device
- *
- * Return: the file, removed by debugfs_remove() before @polling is freed.
- */
+/* Creates the debugfs file "completion_queues", which is removed before @polling is freed. */
 struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling)
 {
 	return debugfs_create_file("completion_queues", 0400, polling->ibdev->hw->debugfs, polling,
