@@ -56,28 +56,31 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-pipelining bench-polling bench-ulps sparse
-check: lab-tree ## everything that CI runs: half an hour to two hours, 20 minutes longer with a lab to prepare
-	@tools/testing/check --level check
+run_tests = tools/lab/exec --tests -- tools/testing/run $(if $(JOBS),--jobs $(JOBS))
+.PHONY: check check-fast check-long test compare-tests fuzz coverage bench bench-pipelining bench-polling bench-ulps sparse
+check: lab-tree ## everything that CI runs: half an hour, longer with a lab to prepare
+	@$(run_tests) check
 
-check-fast: lab-tree ## what needs no guest: style, sparse, host tests; 3 minutes
-	@tools/testing/check --level fast
+check-fast: lab-tree ## what needs no guest and no kernel: style, tables, documentation; 2 minutes
+	@$(run_tests) fast
 
-check-long: lab-tree ## all of it, with the soaks: hours; one that was cut goes on where it stopped
-	@tools/testing/check --level long
+check-long: lab-tree ## all other tests: hours; those that have waited longest come first, so it may be interrupted
+	@$(run_tests) long
 
-kunit: ## the KUnit suites in a guest; SUITE=glob chooses
-	@tools/testing/kunit/run $(if $(SUITE),--suite '$(SUITE)')
+test: lab-tree ## tests in guests, T='recovery and link_down' as pytest -k; KERNEL=debug, DRIVER=mlx5 for all of them
+	@tools/lab/exec --tests -- pytest-3 -v tools/testing $(if $(T),-k '$(T)') \
+	    $(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(DRIVER),--driver $(DRIVER))
 
-fuzz: lab cxemu ## a device and programs that do anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
-	@tools/testing/module/bad_requests $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
-	@tools/testing/module/random_devices --kernel debug $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
-	@tools/testing/module/random_faults --kernel debug 200 $(or $(FIRST_SEED),1)
+fuzz_guest = tools/lab/exec --tests -- pytest-3 -v tools/testing/module --setting CXIB_FIRST_SEED=$(or $(FIRST_SEED),1) --run
+fuzz: lab ## a device and programs that do anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
+	@$(fuzz_guest) module-bad-requests --setting CXIB_REQUESTS=$$((200 * $(or $(SEEDS),2000)))
+	@$(fuzz_guest) module-random-devices-all --setting CXIB_SEEDS=$(or $(SEEDS),2000)
+	@$(fuzz_guest) module-random-faults-connectx5-debug
+	@$(fuzz_guest) module-random-faults-connectx7-debug
 
-compare-tests: lab ## rdma-core's tests on the kernel's own driver and on cxib; writes the page that compares them
-	@tools/testing/rdma_core/run
-	@tools/testing/rdma_core/run --driver cxib || true
-	@tools/lab/exec -- python3 tools/testing/rdma_core/compare.py --write
+compare-tests: lab-tree ## rdma-core's tests on the kernel's own driver and on cxib; writes the page that compares them
+	@tools/lab/exec --tests -- tools/testing/run --only '^rdma-core-(mlx5|cxib)$$' || true
+	@tools/lab/exec -- tools/testing/rdma_core/compare.py --write
 
 coverage: cxemu ## lines and branches of the driver that KUnit and guests reach; build/coverage/
 	@tools/testing/coverage

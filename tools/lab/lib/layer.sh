@@ -33,9 +33,14 @@ prepare_layer() { # NAME LIST…, below the checkout
 	[ -e "$lab/ready" ] || die "the lab is not prepared: run 'make lab' first"
 	locate_layer "$@"
 	shift
+	# A command that runs in a finished layer must not hold its lock, or no other could start.
+	[ ! -e "$layer/ready" ] || return 0
 	exec 6> "$layer.lock"
 	flock 6
-	[ ! -e "$layer/ready" ] || return 0
+	if [ -e "$layer/ready" ]; then
+		exec 6>&-
+		return 0
+	fi
 	# apt locks its download directory, which guest trees and layers share.
 	mkdir -p "$cache/guests"
 	exec 8> "$cache/guests/lock"
@@ -53,5 +58,5 @@ prepare_layer() { # NAME LIST…, below the checkout
 		}
 	done
 	touch "$layer/ready"
-	exec 8>&-
+	exec 6>&- 8>&-
 }

@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of cxib: done() runs where the ULP has asked for it, each completion once and in order; what cannot be
-is refused, and the kernel log says why; what the CQs do is seen by trace events, in debugfs and in the resource tracker.
-
-KVERBS_SEEDS is how many seeds the random cases are tried with, KVERBS_ROUNDS the rounds of each.
-"""
+is refused, and the kernel log says why; what the CQs do is seen by trace events, in debugfs and in the resource tracker."""
 
 import collections
 import dataclasses
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -20,11 +15,10 @@ import failing_allocations
 import guest
 from completion_queues import Queue, Shown
 from control import until
-from exerciser import UlpTest, cases, kernel_objects, run_case
+from exerciser import ROUNDS, UlpTest, kernel_objects, run_case, tests_each_case
+from machines import ALL, DEBUG
 
-SEEDS = int(os.environ.get("KVERBS_SEEDS", "3"))
-ROUNDS = int(os.environ.get("KVERBS_ROUNDS", "2"))
-RANDOM = ("_changes", "_resizes", "_free")
+GUESTS = [*ALL, DEBUG]
 MESSAGES = 1000
 """Of a round of traffic: MESSAGES of module/cases_contexts.c."""
 CONTEXTS = ("softirq", "thread", "own_thread", "workqueue", "unbound")
@@ -63,13 +57,8 @@ REFUSALS = (
 )
 
 
+@tests_each_case("context_")
 class Contexts(UlpTest):
-    def test_context_cases_pass(self) -> None:
-        for name in (name for name in cases() if name.startswith("context_")):
-            for seed in range(1, SEEDS + 1) if name.endswith(RANDOM) else [1]:
-                print(f"{name}, seed {seed}", flush=True)
-                self.assert_right(name, seed, ROUNDS)
-
     @unittest.skipUnless(DYNAMIC_DEBUG.exists(), "this kernel prints no debugging messages")
     def test_refusals_logged_with_value_and_limit(self) -> None:
         guest.write_attribute(DYNAMIC_DEBUG, "module cxib file *poll_context.c +p")
@@ -231,7 +220,3 @@ class Shows(UlpTest):
             self.assertEqual(thread, f"{self.device(hca)}/comp0")
             cqs = collections.Counter(queue.vector for queue in shown.queues.values())
             self.assertEqual({number: vector.cqs for number, vector in shown.vectors.items() if vector.cqs}, cqs)
-
-
-if __name__ == "__main__":
-    unittest.main()

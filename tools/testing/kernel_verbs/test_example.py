@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The example of a ULP with a polling context in Documentation: with cxib it has one, without it does."""
 
@@ -12,10 +11,12 @@ import unittest
 import guest
 from completion_queues import Shown
 from control import until
+from machines import ALL, MLX5
 
-MODULE = pathlib.Path(os.environ.get("CXIB_EXAMPLE_MODULE", "polling_context.ko"))
+GUESTS = [*ALL, MLX5]
+MODULE = pathlib.Path(__file__).resolve().parents[3] / f"build/example-{os.environ['LAB_KERNEL']}/polling_context.ko"
 NAME = "polling_context"
-HAS_CXIB = bool(guest.find_devices(guest.MELLANOX)) and guest.DRIVER.exists()
+IS_CXIB = os.environ["LAB_DRIVER"] == "cxib"
 
 
 def ports_are_active() -> bool:
@@ -39,13 +40,13 @@ class Example(unittest.TestCase):
         for device, place in self.places():
             self.assertRegex(place, rf"^{device}/comp\w+$")
 
-    @unittest.skipUnless(HAS_CXIB, "cxib is not there")
+    @unittest.skipUnless(IS_CXIB, "cxib is not there")
     def test_done_runs_in_thread_of_vector(self) -> None:
         self.check_thread_of_vector()
         for hca in guest.find_devices(guest.MELLANOX):
             self.assertEqual([queue.context for queue in Shown(hca).queues.values()].count("thread"), 1)
 
-    @unittest.skipUnless(HAS_CXIB, "cxib is not there")
+    @unittest.skipUnless(IS_CXIB, "cxib is not there")
     def test_done_runs_in_thread_of_vector_if_cxib_is_loaded_later(self) -> None:
         guest.unload()
         self.log.forget()
@@ -56,10 +57,6 @@ class Example(unittest.TestCase):
         self.addCleanup(until, ports_are_active, "the ports are active again")
         self.check_thread_of_vector()
 
-    @unittest.skipIf(guest.DRIVER.exists(), "cxib is there")
+    @unittest.skipIf(IS_CXIB, "cxib is there")
     def test_done_runs_in_softirq_with_another_driver(self) -> None:
         self.assertEqual({place for _, place in self.places()}, {"a softirq"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,22 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests that all kernel PDs share a local key if the device has one for them.
-
-On a device without it (KVERBS_SHARED_KEY=no), each PD has its own key. The cases must pass with either (test_cases).
-"""
-
-import os
-import unittest
+"""Tests that all kernel PDs share a local key if the device has one for them. On a device without it, each PD has its own.
+The cases must pass with either (test_cases.py)."""
 
 from exerciser import UlpTest, run_case
+from machines import ALL, DEBUG, OWN_KEYS
 
-IS_SHARED = os.environ.get("KVERBS_SHARED_KEY", "yes") == "yes"
+GUESTS = [*(guest.with_tests("Shared") for guest in (*ALL, DEBUG)), OWN_KEYS.with_tests("Own")]
 
 
-class LocalKeys(UlpTest):
+class Shared(UlpTest):
     def test_local_key_shared_where_device_has_one(self) -> None:
-        self.assertEqual(run_case("local_key_shared"), "" if IS_SHARED else "domains have local keys of their own")
+        self.assert_right("local_key_shared")
 
 
-if __name__ == "__main__":
-    unittest.main()
+class Own(UlpTest):
+    def test_local_keys_differ_where_device_has_none_for_all(self) -> None:
+        self.assertEqual(run_case("local_key_shared"), "domains have local keys of their own")

@@ -1,12 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that adaptive moderation of the RDMA core is a setting of the device. (The cases check the completions.)"""
 
 import pathlib
 import subprocess
-import unittest
 
 from exerciser import UlpTest, run_case
+from machines import ALL, DEBUG, MLX5
+
+GUESTS = [*ALL, DEBUG, MLX5]
 
 CASES = ("moderation_in_softirq", "moderation_in_workqueue")
 
@@ -27,7 +28,3 @@ class AdaptiveModeration(UlpTest):
         switch("on")
         for name in CASES:
             self.assert_right(name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,16 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the kernel's twin, the case pipelining_bursts, alone, so that the wire carries no other traffic."""
+"""Tests that a thread which does not know of the stops cannot change attributes of a stopped QP."""
 
 import unittest
 
-from exerciser import UlpTest
+import twin_mlx5dv
+from machines import MLX5, STOCK
+
+GUESTS = [STOCK, MLX5]
 
 
-class Twin(UlpTest):
-    def test_bursts_answered(self) -> None:
-        self.assert_right("pipelining_bursts")
-
-
-if __name__ == "__main__":
-    unittest.main()
+class Unaware(unittest.TestCase):
+    def test_attributes_of_stopped_qp_not_changed(self) -> None:
+        self.assertTrue(twin_mlx5dv.run(is_unaware=True).refused, "no stop was met by a change of attributes")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lets the second HCA raise completion events without cause. The driver counts and drops them. CQs with these numbers
 lose no completion, whether they are polled without events or their event came before."""
@@ -8,13 +7,14 @@ import pathlib
 import re
 import subprocess
 import threading
-import unittest
 
 from completion_queues import Shown
 from control import control, control_lines, until
 from exerciser import UlpTest, run_case
+from machines import DEBUG, STOCK
 from recovering import RecoveryTest
 
+GUESTS = [STOCK, DEBUG]
 TRACE = pathlib.Path("/sys/kernel/tracing")
 LATE = TRACE / "events/cxib/cq_late/enable"
 UNKNOWN = 0xfffffe
@@ -122,7 +122,3 @@ class UnaskedEvents(UlpTest, RecoveryTest):
         self.assertEqual(self.dropped()[UNKNOWN], "0")
         self.assertGreater(Shown(self.hca).unknown_events, unknown)
         self.ask_for_events()
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

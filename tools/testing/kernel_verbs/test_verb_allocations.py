@@ -1,24 +1,24 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fails allocations of the driver while a kernel user creates and uses objects: the verb fails or does without the
 memory. Kernel and device keep no object, and the next attempt succeeds.
 
-KVERBS_ALLOCATIONS is the number of allocations to fail in each case, spread over the case; default: all. KVERBS_FAILING
-is a regular expression for the names of cases. The lab looks for leaked memory and DMA mappings at the end.
+KVERBS_ALLOCATIONS is the number of allocations to fail in each case, spread over the case; default: all. The lab looks for
+leaked memory and DMA mappings at the end.
 """
 
 import os
-import re
 import unittest
 
 import failing_allocations
 from control import control
-from exerciser import UlpTest, cases, kernel_objects, run_case
+from exerciser import UlpTest, kernel_objects, run_case, tests_each_case
+from machines import DEBUG, FAULTS
 
 SAMPLE = int(os.environ.get("KVERBS_ALLOCATIONS", "0"))
-CHOSEN = re.compile(os.environ.get("KVERBS_FAILING", ""))
-OTHERS = re.compile("cost$|xrc_")
-"""They measure, or are steps of a test that has more to it than the module."""
+# The others measure, or are steps of a test that has more to it than the module.
+CASES = "(?!cost$|xrc_)"
+SHORT = ("rc_shared_receives", "drain_rc")
+GUESTS = [DEBUG.with_tests(*(f"{kind}.test_{name}" for kind in ("Objects", "Pages") for name in SHORT)), FAULTS]
 
 
 def device_objects() -> dict[str, dict[str, int]]:
@@ -29,13 +29,15 @@ def device_objects() -> dict[str, dict[str, int]]:
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
 class FailingAllocations(UlpTest):
-    def fail_each(self, kind: str) -> None:
-        failing_allocations.count_only(kind)
-        for name in filter(CHOSEN.search, cases()):
-            if not OTHERS.match(name):
-                self.fail_each_of(name)
+    kind: str
 
-    def fail_each_of(self, name: str) -> None:
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        failing_allocations.count_only(cls.kind)
+
+    def check_case(self, name: str) -> None:
+        """Fails allocations of the case one by one."""
         def run() -> str:
             return run_case(name)
 
@@ -51,12 +53,12 @@ class FailingAllocations(UlpTest):
         print(f"{name}: {total} allocations, {tried} made to fail, the case failed {failed} times", flush=True)
         self.assertGreater(failed, 0)
 
-    def test_object_allocations_failing_survived(self) -> None:
-        self.fail_each("failslab")
 
-    def test_page_allocations_failing_survived(self) -> None:
-        self.fail_each("fail_page_alloc")
+@tests_each_case(CASES)
+class Objects(FailingAllocations):
+    kind = "failslab"
 
 
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+@tests_each_case(CASES)
+class Pages(FailingAllocations):
+    kind = "fail_page_alloc"

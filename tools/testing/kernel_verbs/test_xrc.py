@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lets a user-space process send to a kernel XRC receive QP, to its SRQs in turn."""
 
 import time
-import unittest
 
 import pyverbs.enums as e
-from exerciser import UlpTest, run_case, report
+from exerciser import UlpTest, report, run_case
+from machines import ALL, DEBUG
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -15,6 +14,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
 from pyverbs.wr import SGE, SendWR
 
+GUESTS = [*ALL, DEBUG]
 PORT = 1
 MESSAGES = 24
 PATIENCE = 300  # seconds; ends only a test that has already failed
@@ -90,7 +90,3 @@ class Receivers(UlpTest):
             with self.subTest(seed=seed):
                 self.exchange(MESSAGES // 2, seed)
                 self.doCleanups()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fails every allocation of a probe in turn: the probe leaves nothing behind, the log gives the reason, and the next
 probe succeeds.
@@ -13,9 +12,14 @@ import unittest
 
 import failing_allocations
 import guest
+import module_machines as machines
 from guest import driver_of
 from hca import HcaTest
 
+GUESTS = [
+    machines.WRONG_DEVICES_DEBUG, machines.BRING_UP_DEBUG,
+    machines.BRING_UP_DEBUG.but("allocations", hcas=1, cxemu="--boot-pages 2 --init-pages 4", settings=(), seconds=7200),
+]
 SAMPLE = int(os.environ.get("CXIB_ALLOCATIONS", "0"))
 REASONS = "bring-up failed at step|cannot |BAR 0 .* in use|RDMA device: (allocation|registration) failed"
 """How the driver begins the last thing that it says of a probe that has failed."""
@@ -80,7 +84,3 @@ class FailingAllocations(HcaTest):
 
     def test_page_allocations_failing_survived(self) -> None:
         self.fail_each("fail_page_alloc")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -8,9 +8,11 @@ import struct
 import unittest
 from collections.abc import Callable
 
+import module_machines as machines
 import raw_verbs
 import rdma
 
+GUESTS = [machines.USER_SPACE, machines.USER_SPACE_DEBUG]
 UNMAPPED = 0x10000
 
 
@@ -290,7 +292,3 @@ class BufferAttributes(BadRequestTest):
         self.assert_unsupported(self.device.create_srq_by_ioctl, (raw_verbs.SRQ_BUF_UMEM, *buffer))
         for attribute in (raw_verbs.QP_BUF_UMEM, raw_verbs.QP_RQ_BUF_UMEM, raw_verbs.QP_SQ_BUF_UMEM):
             self.assert_unsupported(self.device.create_qp_by_ioctl, cq, (attribute, *buffer))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests cxib.ko as an administrator sees it: loading, binding to devices, and the messages.
 
-Runs in a guest of tools/testing/module/run, which has an HCA and three other devices. One of these is a frame buffer:
-its BAR 0 is memory, so a test can write any init segment to it.
+The guest has an HCA and three other devices. One of these is a frame buffer: its BAR 0 is memory, so a test can write any
+init segment to it.
 """
 
 import mmap
@@ -11,12 +10,16 @@ import os
 import pathlib
 import struct
 import subprocess
-import unittest
 
 import guest
 import hw
+import module_machines as machines
 from guest import DEVICES, DRIVER, MELLANOX, MODULE, ModuleTest, driver_of, find_device, write_attribute
+from machine import Guest
 
+BINDING = Guest("binding", driver="none", hcas=1,
+                options=("--qemu", "-device bochs-display -device pci-testdev -device rtl8139,romfile="))
+GUESTS = [BINDING, machines.on_debug(BINDING)]
 FRAME_BUFFER = "1234:1111"
 SMALL_MEMORY_BAR = "1b36:0005"
 PORT_BAR = "10ec:8139"
@@ -164,7 +167,3 @@ class FirmwareStates(ModuleTest):
         self.assert_logged(r"fatal error: health counter stalled")
         self.assert_logged(r"bring-up failed at step \d+ of \d+, ENABLE_HCA: error -5")
         self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

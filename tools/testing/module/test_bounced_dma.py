@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests a kernel that bounces all DMA (swiotlb=force). Runs in a guest of tools/testing/module/bounced_dma."""
+"""Tests a kernel that bounces all DMA (swiotlb=force)."""
 
 import contextlib
 import errno
@@ -7,10 +7,12 @@ import pathlib
 import unittest
 
 import guest
+import module_machines as machines
 import raw_verbs
 from control import until
 from guest import MELLANOX, find_devices
 
+GUESTS = [machines.BOUNCED, machines.TRANSLATED]
 HAS_IOMMU = any(pathlib.Path("/sys/class/iommu").glob("dmar*"))
 DISABLED = "user contexts: disabled: DMA is bounced (swiotlb)"
 
@@ -52,7 +54,3 @@ class BouncedDma(unittest.TestCase):
         self.assertEqual(self.context_error(), 0)
         self.assertNotIn(DISABLED, self.log.text())
         until(self.is_active, "the port is active")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,20 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests errors that the PCI bus reports about an HCA (AER), and the removal of an HCA in use.
-
-Runs in a guest of tools/testing/module/recovery.
-"""
+"""Tests errors that the PCI bus reports about an HCA (AER), and the removal of an HCA in use."""
 
 import pathlib
 import struct
 import subprocess
-import unittest
 
 import guest
+import module_machines as machines
 from control import until
 from guest import MELLANOX, find_devices
 from recovering import RecoveryTest
 
+GUESTS = [machines.DEBUG, machines.RECOVERY, machines.RECOVERY_DEBUG]
 INJECTOR = pathlib.Path("/dev/aer_inject")
 EXTENDED_CONFIGURATION = 4096  # bytes of configuration space; without extended space 256
 POWER_MANAGEMENT = pathlib.Path("/sys/module/pcie_aspm")
@@ -106,7 +103,3 @@ class Removal(RecoveryTest):
         guest.write_attribute(self.hca / "driver_override", "cxib\n")
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -11,9 +11,19 @@ import time
 import unittest
 from typing import IO
 
+import module_machines as machines
 import rdma
 from control import control
+from machine import LONG
 
+GUESTS = [
+    # The subnet manager does not use an HCA again that was removed, which DevxEvents does. Cases restarts it.
+    machines.CASES.with_tests("XrcRegistrations", "DevxEvents", "Cases", "DelayedPages"),
+    machines.REGISTRATIONS.with_tests("XrcRegistrations", "DevxEvents"),
+    machines.CASES.but("large-regions", memory=5120, level=LONG, seconds=14400).with_tests("LargeRegions"),
+    machines.CASES.but("cases-mlx5", driver="mlx5", level=LONG).with_tests("DevxEvents"),
+    *(each.with_tests("DevxMisuse") for each in (machines.DEVICE_COMMANDS, machines.DEVICE_COMMANDS_DEBUG)),
+]
 PROGRAMS = pathlib.Path("/repo/build/cases")
 PATIENCE = 5400  # seconds; ends only a program that has already failed
 PATIENCE_IN_KERNEL = 300  # seconds; ends a wait in the kernel that has already failed
@@ -297,7 +307,3 @@ class LargeRegions(Programs):
 
     def test_odp_mr_of_many_pages(self) -> None:
         self.check("large_regions", "24", "on-demand")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Injects each kind of fault into each command of a probe in turn: the probe leaves nothing behind, the log names the
 fault, and the next probe succeeds. All HCAs of the guest are tested in parallel, each with another command.
@@ -11,13 +10,25 @@ import os
 import pathlib
 import re
 import threading
-import unittest
 
 import guest
+import module_machines as machines
 from control import control
 from guest import driver_of
 from hca import DEBUGFS, HcaTest, spread
+from machine import LONG
 
+SOME = tuple(f"CommandFaults.test_{name}" for name in (
+    "status_fails_command", "zero_length_fails_command", "garbage_output_survived", "hang_times_out"))
+FAULTS = machines.WRONG_DEVICES.but("faults", settings=("CXIB_COMMANDS=12",))
+GUESTS = [
+    FAULTS.with_tests(*SOME, "CommandFaults.test_bring_up_continues_without_optional_commands",
+                      "CommandFaults.test_bring_up_without_registers_has_port"),
+    machines.WRONG_DEVICES_DEBUG.with_tests(*(name for name in SOME if "garbage" not in name)),
+    machines.on_debug(FAULTS, settings=("CXIB_COMMANDS=3",)).with_tests(*SOME),
+    FAULTS.but("faults-all", kernel="debug", settings=(), level=LONG, seconds=18000),
+    FAULTS.but("faults-all-stock", settings=(), level=LONG, seconds=18000),
+]
 CLIENTS = {  # for objects of ib_mad and ib_cm's port bit: the port stays, and the client that fails complains
     "alloc_pd 0x0", "create_cq 0x0", "create_qp 0x0", "modify_hca_vport_context 0x0",
     "rst2init_qp 0x0", "init2rtr_qp 0x0", "rtr2rts_qp 0x0",
@@ -246,7 +257,3 @@ class CommandFaults(HcaTest):
 
     def test_late_completion_times_out(self) -> None:
         self.fail_each(f"delay={LIMIT_MS + 1000}ms", NO_ANSWER)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,16 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests that the driver shows Q counters as firmware reports them: they have 32 bits and wrap to 0.
-
-Runs in the guest of tools/testing/module/cases/run.
-"""
+"""Tests that the driver shows Q counters as firmware reports them: they have 32 bits and wrap to 0."""
 
 import json
 import unittest
 
+import module_machines as machines
 import rdma
 from control import control
 
+GUEST = machines.CASES
 LAST = 0xFFFFFFFF
 OUT_OF_BUFFER = 0x30
 """Offset in the output of QUERY_Q_COUNTER."""
@@ -41,7 +39,3 @@ class CounterWrap(unittest.TestCase):
         control("faults", "clear")
         self.assertLess(before, LAST)
         self.await_counter(before)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -13,12 +13,14 @@ import unittest
 from collections.abc import Callable, Iterable, Iterator
 
 import guest
+import module_machines as machines
 import raw_verbs
 import hw
 import rdma
 import stalled_page
 from unprivileged import unprivileged
 
+GUESTS = [machines.DEVICE_COMMANDS, machines.DEVICE_COMMANDS_DEBUG]
 QUERY_LAG, QUERY_VNIC_ENV = hw.HW_CMD_QUERY_LAG, hw.HW_CMD_QUERY_VNIC_ENV
 QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_EQ = hw.HW_CMD_QUERY_HCA_CAP, hw.HW_CMD_TEARDOWN_HCA, hw.HW_CMD_CREATE_EQ
 CREATE_MKEY, QUERY_MKEY, CREATE_PSV = hw.HW_CMD_CREATE_MKEY, hw.HW_CMD_QUERY_MKEY, hw.HW_CMD_CREATE_PSV
@@ -348,7 +350,3 @@ class DeviceCommands(unittest.TestCase):
             self.make_signature_value(other)
             other.close()
         self.make_signature_value(self.device)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

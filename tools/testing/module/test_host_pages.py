@@ -7,9 +7,11 @@ import mmap
 import pathlib
 import unittest
 
+import module_machines as machines
 import raw_verbs
 import rdma
 
+GUESTS = machines.ARM64
 DEVICE_PAGE = 4096
 """Firmware pages, and the decoded part of a UAR page: MLX5_ADAPTER_PAGE_SIZE of mlx5/device.h."""
 LARGER = mmap.PAGESIZE > DEVICE_PAGE
@@ -69,7 +71,3 @@ class HostPages(unittest.TestCase):
         with self.assertRaises(OSError) as caught, contextlib.closing(device.map(raw_verbs.CLOCK_PAGE)):
             pass
         self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

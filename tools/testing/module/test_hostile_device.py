@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests devices with random outputs, events and faults, each from a seed: the kernel reports nothing, the driver can be
 unbound and unloaded, and a device that works again is usable.
@@ -17,14 +16,21 @@ import random
 import subprocess
 import threading
 import time
-import unittest
 from collections.abc import Iterator
 
 import guest
+import module_machines as machines
 from control import control, control_lines
 from guest import driver_of
 from hca import DEBUGFS, HcaTest
+from machine import LONG
 
+RANDOM = machines.WRONG_DEVICES.but("random-devices", settings=("CXIB_SEEDS=40",))
+GUESTS = [
+    machines.WRONG_DEVICES_DEBUG, RANDOM, machines.on_debug(RANDOM, settings=("CXIB_SEEDS=12",)),
+    # What `make fuzz` runs for hours.
+    RANDOM.but("random-devices-all", kernel="debug", settings=("CXIB_SEEDS=2000",), level=LONG, seconds=86400),
+]
 FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
 LIMIT_MS = 300
@@ -127,7 +133,3 @@ class HostileDevice(HcaTest):
         self.bind()
         self.unbind()
         self.assert_nothing_is_left()
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests a device that reports wrong page faults while processes access ODP memory in explicit and implicit MRs.
 Expected: no kernel reports; a QP that waits for a page that never arrives can be destroyed; ODP works again after the
@@ -21,9 +20,11 @@ import unittest
 from collections.abc import Callable
 
 import guest
+import module_machines as machines
 import rdma
 import verbs
 from control import control, control_lines, until
+from machine import Guest
 from pyverbs import enums
 from pyverbs.device import Context
 from pyverbs.mr import MR
@@ -31,6 +32,11 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.wr import SGE, SendWR
 
+# Faults of a ConnectX-5 name the WQE, those of a ConnectX-7 the memory.
+MODELS = [Guest(f"random-faults-{model}", sm="cxemu", cxemu=f"--profile {model}", allow="expected_violations.toml",
+                settings=("CXIB_SEEDS=5",)) for model in ("connectx5", "connectx7")]
+# The debug guests are also those of `make fuzz`.
+GUESTS = [*MODELS, *(machines.on_debug(guest, settings=("CXIB_SEEDS=200",), seconds=86400) for guest in MODELS)]
 FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
 LIAR = "@hca1"
@@ -281,7 +287,3 @@ class WholeAddressSpace(unittest.TestCase):
         os.close(let_go)
         answer = os.read(received, 1000).decode()
         self.assertIn("Failed to advise", answer)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

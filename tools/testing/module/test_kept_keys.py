@@ -11,10 +11,12 @@ import threading
 import unittest
 
 import guest
+import module_machines as machines
 import raw_verbs
 import rdma
 from control import control, until
 from ending import run_to_end
+from machine import LONG, Guest
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
@@ -24,6 +26,10 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
+GUESTS = [
+    *(each.with_tests("KeptKeys") for each in (machines.DEVICE_COMMANDS, machines.DEVICE_COMMANDS_DEBUG)),
+    Guest("bound-windows", sm="cxemu", level=LONG).with_tests("BoundWindow"),
+]
 PAGE, HUGE_PAGE = 4096, 1 << 21
 LARGE = 40 << 20
 """More pages than one command has translations for: 8192, a number of the driver's choice."""
@@ -296,7 +302,3 @@ class BoundWindow(unittest.TestCase):
         self.assertEqual(living_keys(), keys)
         self.assertEqual(len(orphans()), 1)
         self.assertNotIn("fatal error", "\n".join(self.log.read()))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

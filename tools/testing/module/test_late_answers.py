@@ -1,9 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests commands that create an object and complete late or never: memory that the device may access stays pinned.
-
-Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
-"""
+"""Tests commands that create an object and complete late or never: memory that the device may access stays pinned."""
 
 import concurrent.futures
 import contextlib
@@ -13,10 +9,10 @@ import os
 import pathlib
 import re
 import time
-import unittest
 from collections.abc import Callable, Iterator
 
 import guest
+import module_machines as machines
 import raw_verbs
 import rdma
 import verbs
@@ -31,6 +27,7 @@ from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 
+GUESTS = [machines.RECOVERY, machines.RECOVERY_DEBUG]
 LIMIT = 6000  # command time-out in milliseconds
 PAUSE = 1  # seconds after which a process should wait for the completion; a longer time is no error
 LATE = "drop-completion"  # the test lets the command complete
@@ -227,7 +224,3 @@ class Flood(RecoveryTest):
             control("faults", "clear")
             self.assertEqual({reader.result() for reader in readers}, {"4: ACTIVE\n"})
         self.assertEqual(issued, self.SLOTS // 2)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

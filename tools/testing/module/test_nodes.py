@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests an HCA on the last of several NUMA nodes: memory that the driver gives to it is on the same node.
-
-Runs in a guest of tools/testing/module/bring_up with a log of the device's commands in CXIB_COMMAND_LOG.
-"""
+"""Tests an HCA on the last of several NUMA nodes: memory that the driver gives to it is on the same node."""
 
 import os
 import pathlib
 import re
-import unittest
 
+import control
+import module_machines as machines
 from hca import HcaTest, interrupts
 
+GUESTS = [machines.UNCOUNTED, machines.UNCOUNTED_DEBUG]
 NODES = pathlib.Path("/sys/devices/system/node")
 MEMORY = pathlib.Path("/sys/devices/system/memory")
-LOG = pathlib.Path(os.environ.get("CXIB_COMMAND_LOG", ""))
+LOG = control.DIRECTORY.parent / "commands"
+"""The device's commands."""
 
 
 def node_of(device: pathlib.Path) -> int:
@@ -58,7 +58,3 @@ class Nodes(HcaTest):
                      for number, name in interrupts(hca).items() if "-comp" in name}
             self.assertEqual(homes, set(range(os.cpu_count() or 1)))
             self.assertLessEqual(processors_of(self.last), homes)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -9,14 +9,15 @@ import os
 import pathlib
 import struct
 import tempfile
-import unittest
 
+import module_machines as machines
 import raw_verbs
 import rdma
 import test_bad_requests
 import test_user_space
 from test_device_commands import QUERY_HCA_CAP, command, queue_pair, word
 
+GUESTS = [machines.USER_SPACE, machines.USER_SPACE_DEBUG]
 PAGE = 4096
 CURRENT = 1
 WORD_OF_BF = (0x10 + 0x4C) // 4
@@ -227,7 +228,3 @@ class Removed(OlderLibrary, test_user_space.Removed):
                 act()
             self.assertEqual(caught.exception.errno, errno.EIO)
         self.give_back()
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

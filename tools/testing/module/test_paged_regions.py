@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests ODP MRs of an unprivileged process: large MRs, and many prefetches of one MR.
-
-CXIB_REACH=short: UMRs of the device have no long offsets (umr_extended_translation_offset=0), and it has no null mkey
-(dump_fill_mkey=0).
-"""
+"""Tests ODP MRs of an unprivileged process: large MRs, and many prefetches of one MR."""
 
 import contextlib
 import ctypes
 import errno
 import mmap
-import os
 import pathlib
 import re
 import threading
@@ -17,11 +12,20 @@ import unittest
 from collections.abc import Iterator
 
 import guest
+import module_machines as machines
 import raw_verbs
 import rdma
 from control import control, until
+from machine import Guest
 from unprivileged import unprivileged
 
+# UMRs have no long offsets, and there is no null mkey.
+SHORT_REACH = Guest("short-reach", hcas=1, cxemu="--capability umr_extended_translation_offset=0 "
+                    "--capability umr_modify_entity_size_disabled=1 --capability dump_fill_mkey=0")
+GUESTS = [
+    *(each.with_tests("PagedRegions", "Advice") for each in (machines.DEVICE_COMMANDS, machines.DEVICE_COMMANDS_DEBUG)),
+    *(each.with_tests("ShortReach") for each in (SHORT_REACH, machines.on_debug(SHORT_REACH))),
+]
 PAGED = 1 | 1 << 6
 """Local write, on demand."""
 MIB, GIB = 1 << 20, 1 << 30
@@ -29,7 +33,6 @@ NOTHING = 1 << 40
 """An address where the program has no memory."""
 WHOLE = (1 << 64) - 1
 QUEUED_MAX = 64
-HAS_SHORT_REACH = os.environ.get("CXIB_REACH") == "short"
 
 
 def mailboxes(name: str) -> int:
@@ -59,7 +62,6 @@ class PagedRegionTest(unittest.TestCase):
         self.assertEqual(errno.errorcode[caught.exception.errno or 0], errno.errorcode[error])
 
 
-@unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
 class PagedRegions(PagedRegionTest):
     def test_large_mr_takes_no_mailboxes(self) -> None:
         before = mailboxes(rdma.devices()[0])
@@ -74,7 +76,6 @@ class PagedRegions(PagedRegionTest):
             self.assert_refused(errno.EINVAL, device, NOTHING, 1 << 45)
 
 
-@unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
 class Advice(PagedRegionTest):
     def test_advice_beyond_limit_executed_at_once(self) -> None:
         """The first prefetch waits for a device that does not respond, and all others wait for the first."""
@@ -111,7 +112,6 @@ class Advice(PagedRegionTest):
         until(lambda: "up after" in "\n".join(log.read()), "the device comes back")
 
 
-@unittest.skipUnless(HAS_SHORT_REACH, "the device takes long offsets")
 class ShortReach(PagedRegionTest):
     def test_mr_beyond_offset_limit_refused(self) -> None:
         with self.program() as device:
@@ -145,7 +145,3 @@ class ShortReach(PagedRegionTest):
     def test_null_mr_key_missing(self) -> None:
         with self.program() as device:
             self.assertIsNone(device.dump_fill_key)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polling contexts of CQs, chosen by devlink: values, what they do to CQs that exist, and how long they last."""
 
@@ -15,10 +14,18 @@ import unittest
 
 import failing_allocations
 import guest
+import module_machines as machines
 from control import control, until
 from guest import MELLANOX, find_devices
+from machine import LONG, Guest
 from recovering import RecoveryTest, trouble
 
+ISOLATING = Guest("isolated-processor", sm="cxemu", cpus=4, append="isolcpus=3", level=LONG)
+GUESTS = [
+    machines.DEBUG.with_tests("FailingContexts"),
+    ISOLATING.with_tests("IsolatedProcessors"),
+    *(each.with_tests("FailingContexts", "Mads", "PollingContexts") for each in (machines.RECOVERY, machines.RECOVERY_DEBUG)),
+]
 DEFAULTS = {"cq_softirq_context": "core", "cq_process_context": "core", "cq_quantum_us": 50, "cq_busy_poll_us": 0}
 
 PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
@@ -179,7 +186,6 @@ class PollingContexts(PollingTest):
         self.await_threads([])
 
 
-@unittest.skipUnless(ISOLATED, "no processor is isolated: isolcpus=3 of --append, with --cpus 4 of tools/lab/run")
 class IsolatedProcessors(PollingTest):
     """The kernel chooses the processors of a thread as well: when it begins, and when a processor comes online."""
 
@@ -272,7 +278,3 @@ class FailingContexts(PollingTest):
         self.set_all({"cq_process_context": "thread"})
         self.assertEqual(self.left_to_core(), 0)
         self.assertEqual({name for name, _ in self.cqs()}, {"own thread"})
-
-
-if __name__ == "__main__":
-    unittest.main()

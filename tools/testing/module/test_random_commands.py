@@ -2,7 +2,7 @@
 """Sends random DEVX commands and the requests around them: each succeeds or is refused, none harms the kernel, accesses
 foreign memory or leaves an object. The class Rules repeats which commands the driver may pass to the device.
 
-CXIB_SEED selects the commands, CXIB_REQUESTS is their number. A failed run prints its seed.
+CXIB_REQUESTS is their number. Each program has another seed, the first one CXIB_FIRST_SEED. A failed run prints its seed.
 """
 
 import collections
@@ -16,12 +16,12 @@ import os
 import random
 import re
 import struct
-import unittest
 from collections.abc import Callable
 from typing import NamedTuple
 
 import guest
 import hw
+import module_machines as machines
 import raw_verbs
 import rdma
 import test_random_requests
@@ -31,7 +31,8 @@ from test_device_commands import (CREATE_GENERAL_OBJECT, CREATE_MKEY, CREATE_PSV
                                   key, queue_pair, word)
 from test_user_space import ProgramTest
 
-SEED = int(os.environ.get("CXIB_SEED", "1"))
+GUESTS = [machines.DEBUG, machines.BAD_REQUESTS]
+FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
 REQUESTS_OF_A_PROGRAM = 200
 CLEAN = {errno.EINVAL, errno.EPERM, errno.EREMOTEIO, errno.EBUSY, errno.ENOENT, errno.EFAULT, errno.EOPNOTSUPP,
@@ -418,7 +419,7 @@ class RandomCommands(ProgramTest):
 
     def test_random_commands_granted_or_refused(self) -> None:
         granted, refused = 0, collections.Counter[int]()
-        for seed in range(SEED, SEED + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
+        for seed in range(FIRST, FIRST + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
             with self.subTest(seed=seed):
                 program = self.run_program(seed)
                 self.assertEqual(program.breaches, [])
@@ -432,7 +433,3 @@ class RandomCommands(ProgramTest):
         # The kernel's DMA checker reports, with a call trace, that a page registered twice is mapped twice.
         messages = [line for line in self.log.read() if re.match(r"(cxib|infiniband) ", line)]
         self.assertEqual(messages, [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -11,11 +11,13 @@ import unittest
 
 import failing_allocations
 import guest
+import module_machines as machines
 import raw_verbs
 import rdma
 from test_cases import Programs
 from test_user_space import ProgramTest
 
+GUESTS = [machines.DEBUG, machines.REGISTRATIONS]
 SIZES = os.environ.get("CXIB_REGISTRATIONS", "8 64 100").split()
 SEED = os.environ.get("CXIB_SEED", "1")
 
@@ -116,7 +118,3 @@ class Unloading(unittest.TestCase):
         with self.assertRaises(OSError) as caught:
             device.register_qp(xrcd, device.qp_number)
         self.assertEqual(caught.exception.errno, errno.EIO)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

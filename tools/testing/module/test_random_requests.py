@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sends requests with random contents: each succeeds or is refused, none harms the kernel or leaves an object.
 
-CXIB_SEED selects the requests, CXIB_REQUESTS is their number. A failed run prints its seed.
+CXIB_REQUESTS is their number. Each program has another seed, the first one CXIB_FIRST_SEED. A failed run prints its seed.
 """
 
 import contextlib
 import os
 import random
-import unittest
 from collections.abc import Callable
 
+import module_machines as machines
 import raw_verbs
 import rdma
 from control import control
 from test_user_space import ProgramTest, make_queue_of_the_driver
 
-SEED = int(os.environ.get("CXIB_SEED", "1"))
+GUESTS = [machines.DEBUG, machines.BAD_REQUESTS]
+FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
 REQUESTS_OF_A_PROGRAM = 200
 BIRTH = raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS
@@ -183,14 +184,10 @@ class RandomRequests(ProgramTest):
 
     def test_random_requests_granted_or_refused(self) -> None:
         granted = refused = 0
-        for seed in range(SEED, SEED + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
+        for seed in range(FIRST, FIRST + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
             with self.subTest(seed=seed):
                 more, less = self.run_program(seed)
                 granted, refused = granted + more, refused + less
         print(f"{granted} requests were granted, {refused} refused")
         self.assertGreater(granted, 0)
         self.assertGreater(refused, granted)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests the recovery of an HCA that fails: the driver reports a fatal error, the users release the device, it restarts.
 
-Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one switch with a subnet manager. The tests
-make the second HCA fail.
+cxib has bound two HCAs on one switch with a subnet manager. The tests make the second HCA fail.
 """
 
 import json
@@ -12,12 +10,17 @@ import pathlib
 import re
 import subprocess
 import time
-import unittest
 
 import guest
+import module_machines as machines
 from control import control, until
 from recovering import RecoveryTest, trouble
 
+GUESTS = [
+    machines.RECOVERY, machines.RECOVERY_DEBUG,
+    machines.DEBUG.with_tests("Recovery.test_fault_under_load_recovered", "Recovery.test_device_absent_under_load_recovered",
+                              "Recovery.test_flr_under_load_recovered"),
+]
 COMMAND, BUS_MASTER = 4, 1 << 2
 """A register of PCI's configuration space, and its bit that lets a function access memory."""
 ASYNCHRONOUS_EVENTS = 1024
@@ -265,7 +268,3 @@ class Recovery(RecoveryTest):
         until(lambda: "DOWN" in self.port_state(), "the port is down")
         trouble("link", "up")
         until(self.is_active, "the port is active again")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,18 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests a refusal by firmware to destroy the objects of a process that exits: the driver keeps them and their memory
-until firmware destroys them.
-
-Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
-"""
+until firmware destroys them."""
 
 import contextlib
 import errno
 import pathlib
-import unittest
 from collections.abc import Callable
 
 import guest
+import module_machines as machines
 import raw_verbs
 from control import control, until
 from ending import run_to_end
@@ -28,6 +24,7 @@ from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 from test_device_commands import PAGE, queue_pair
 
+GUESTS = [machines.RECOVERY, machines.RECOVERY_DEBUG]
 SIZE = 1 << 20
 REFUSED = "status=BAD_RESOURCE_STATE"
 OPERATION = 1
@@ -284,7 +281,3 @@ class RefusedDestroys(RecoveryTest):
         context.close()
         self.assertEqual(self.objects(), self.before)
         self.assertEqual(self.failures(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

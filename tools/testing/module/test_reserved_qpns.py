@@ -6,10 +6,14 @@ import errno
 import itertools
 import unittest
 
+import module_machines as machines
 import raw_verbs
 import rdma
+from machine import Guest
 from test_device_commands import CREATE_GENERAL_OBJECT, RESERVED_NUMBERS, command
 
+RESERVED = Guest("reserved-qpns", hcas=1, cxemu="--profile connectx7")
+GUESTS = [RESERVED, machines.on_debug(RESERVED)]
 LOG_RANGE = 6
 
 

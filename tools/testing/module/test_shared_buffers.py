@@ -9,6 +9,7 @@ import random
 import struct
 import unittest
 
+import module_machines as machines
 import rdma
 import verbs
 from pyverbs import enums
@@ -16,6 +17,7 @@ from pyverbs.mr import DmaBufMR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from test_user_space import ProgramTest
 
+GUESTS = [machines.USER_SPACE, machines.USER_SPACE_DEBUG]
 MAKER = pathlib.Path("/dev/udmabuf")
 CREATE = 0x40187542  # UDMABUF_CREATE of linux/udmabuf.h
 SIZE, OFFSET, LENGTH = 1 << 20, 0x3040, 0x54321
@@ -68,7 +70,3 @@ class SharedBuffers(ProgramTest):
                 self.region(**changes)
         with self.assertRaises(PyverbsRDMAError):
             self.region().rereg(enums.IBV_REREG_MR_CHANGE_ACCESS, access=enums.IBV_ACCESS_LOCAL_WRITE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

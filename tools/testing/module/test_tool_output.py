@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests that tools print the same under cxib and under the in-tree driver on the same emulated HCAs.
 
-Runs in a guest of tools/testing/module/tool_output with two HCAs and no driver. Each driver is loaded in turn, OpenSM
-makes the ports active, and the output of the tools is parsed into fields. DIFFERENCES lists the fields that differ,
-with reasons.
+The guest has two HCAs and no driver. Each driver is loaded in turn, OpenSM makes the ports active, and the output of the
+tools is parsed into fields. DIFFERENCES lists the fields that differ, with reasons.
 """
 
 import json
@@ -18,7 +16,9 @@ import guest
 import rdma
 import traffic
 from guest import MELLANOX, find_devices, override
+from machine import Guest
 
+GUEST = Guest("tool-output", driver="none")
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; ends only a test that has already failed
 
@@ -185,7 +185,3 @@ class Answers(unittest.TestCase):
         }
         needless = [pattern for pattern in DIFFERENCES if not any(re.fullmatch(pattern, name) for name in differing)]
         self.assertEqual((unexplained, needless), ({}, []), "differences without a reason, reasons without a difference")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -15,10 +15,19 @@ import unittest
 from collections.abc import Callable, Iterator
 
 import guest
+import module_machines as machines
 import raw_verbs
 import rdma
 from pyverbs.device import AllocDmAttr, Context, DM
 
+FEW = ("PingPong.test_rc_with_events", "PingPong.test_ud", "Perftest.test_writes")
+GUESTS = [
+    machines.USER_SPACE, machines.USER_SPACE_DEBUG,
+    *(each.with_tests(*FEW, "ConnectionManager.test_rping") for each in machines.OTHER_KERNELS),
+    machines.OLD_FIRMWARE.with_tests("PingPong", "Perftest.test_writes", "ConnectionManager.test_rping"),
+    *(each.with_tests(*FEW) for each in machines.UNUSUAL),
+    machines.TRANSLATED.with_tests("PingPong.test_rc_with_events", "Perftest.test_writes"),
+]
 ROUNDS = int(os.environ.get("CXIB_ROUNDS", "200"))
 TCP_PORTS = itertools.count(18515)
 
@@ -294,7 +303,3 @@ class PinnedMemory(ProgramTest):
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=rdma.PATIENCE)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("Couldn't register MR", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

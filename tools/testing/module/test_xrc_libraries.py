@@ -7,7 +7,6 @@ The receivers are on the first HCA, the senders on the second.
 import contextlib
 import errno
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -20,10 +19,18 @@ sys.path.insert(0, "/repo/tools/testing/xrcrcv")
 # pylint: disable=wrong-import-position
 import failing_allocations  # noqa: E402
 import guest  # noqa: E402
+import module_machines as machines  # noqa: E402
 import raw_verbs  # noqa: E402
 import rdma  # noqa: E402
 from agents import Agent, Failed  # noqa: E402
 from control import control  # noqa: E402
+from machine import LONG, Guest  # noqa: E402
+
+LIBRARIES = Guest("libraries", sm="cxemu", builds=("tools/testing/xrcrcv/build",))
+GUESTS = [
+    *(each.with_tests("Example", "Xrc2008", "Xrcrcv", "XrcrcvRemoved") for each in (LIBRARIES, machines.on_debug(LIBRARIES))),
+    LIBRARIES.but("xrc-libraries-mlx5", driver="mlx5", level=LONG).with_tests("OtherDriver"),
+]
 
 # From enum ib_event_type of the RDMA core's interface, with the flag for registered QPs.
 COMM_EST = "0x80000004"
@@ -296,7 +303,7 @@ class Library(WithAgents):
         agent = self.member()
         qpn = int(creator("create", 0))
         with full_preemption():
-            self.assertEqual(agent("repeat", 0, qpn, os.environ.get("CXIB_REPEATED", "3000")), "0")
+            self.assertEqual(agent("repeat", 0, qpn, 3000), "0")
 
     def test_calls_of_threads_beside_killed_processes_succeed(self) -> None:
         creator = self.member()
@@ -670,12 +677,10 @@ class Library(WithAgents):
         self.assertEqual(set(self.agent()("capability").split()), {"1"})
 
 
-@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class Xrcrcv(Library):
     library = "xrcrcv"
 
 
-@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class Xrc2008(Library):
     library = "xrc2008"
 
@@ -684,7 +689,6 @@ class Xrc2008(Library):
         self.assertEqual(self.agent().refusal("domain", 0, "-"), "EINVAL")
 
 
-@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class XrcrcvRemoved(WithAgents):
     """This class is last: a subnet manager does not use an HCA again that was removed."""
 
@@ -723,7 +727,6 @@ class XrcrcvRemoved(WithAgents):
                 self.assertEqual(target_qps(), set())
 
 
-@unittest.skipUnless(os.environ["LAB_DRIVER"] == "cxib", "registrations are cxib's")
 class Example(unittest.TestCase):
     """Tests lib/xrcrcv/example, as shown in Documentation/xrc-receive.rst."""
 
@@ -737,7 +740,6 @@ class Example(unittest.TestCase):
         self.assertEqual(target_qps(), set())
 
 
-@unittest.skipUnless(os.environ["LAB_DRIVER"] == "mlx5", "shows what the libraries do on a driver without registrations")
 class OtherDriver(WithAgents):
     """Tests the libraries with mlx5_ib."""
 
@@ -768,6 +770,3 @@ class OtherDriver(WithAgents):
 
 
 del Library, WithAgents
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -181,10 +181,10 @@ class FunctionLengths(unittest.TestCase):
 
 class FileKinds(unittest.TestCase):
     def test_scripts_known_by_first_line(self) -> None:
-        self.assertTrue(files.is_shell("tools/testing/check"))
-        self.assertFalse(files.is_shell("tools/testing/steps"))
+        self.assertTrue(files.is_shell("tools/testing/coverage"))
+        self.assertFalse(files.is_shell("tools/testing/run"))
         self.assertTrue(files.is_python("tools/testing/kunit/ktap.py"))
-        self.assertFalse(files.is_python("tools/testing/check"))
+        self.assertFalse(files.is_python("tools/testing/coverage"))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests how cxemu's replay reads a trace of mlx5_core and explains differences."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import sys
 import unittest
 
 CXEMU = pathlib.Path(__file__).resolve().parents[1] / "cxemu"
-sys.path.insert(0, str(CXEMU / "trace"))
+sys.path[:0] = [str(CXEMU / "trace"), str(CXEMU / "host")]
 
 import commands  # noqa: E402  pylint: disable=wrong-import-position
-
-
-def load_replay():
-    """Imports the replay script, whose name has no suffix."""
-    loader = importlib.machinery.SourceFileLoader("replay", str(CXEMU / "replay"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("replay", loader))
-    loader.exec_module(module)
-    return module
+import test_replay  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def dump(direction: str, data: bytes) -> str:
@@ -78,7 +69,7 @@ class Explanation(unittest.TestCase):
     FOUND = ["query: a: card 0x1, cxemu 0x0", "query: b: card 0x1, cxemu 0x2"]
 
     def explain(self, *patterns: str) -> tuple[list[str], list[str]]:
-        return load_replay().explain(self.FOUND, [{"difference": pattern, "reason": ""} for pattern in patterns])
+        return test_replay.explain(self.FOUND, [{"difference": pattern, "reason": ""} for pattern in patterns])
 
     def test_difference_without_reason_remains(self) -> None:
         self.assertEqual(self.explain("query: a: "), ([self.FOUND[1]], []))

@@ -13,7 +13,9 @@ import unittest
 
 import ipoib
 import rdma
+from cxemu_machines import MATRIX, TRANSPORT, WIRE, with_tests
 
+GUESTS = [*TRANSPORT, *with_tests([*WIRE, *MATRIX], "Examples")]
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "20"))
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"

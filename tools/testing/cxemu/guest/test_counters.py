@@ -8,7 +8,10 @@ import unittest
 
 import rdma
 import verbs
+from cxemu_machines import TRANSPORT
 from pyverbs import enums
+
+GUESTS = TRANSPORT
 
 
 def counter(port: rdma.Port, name: str) -> int:

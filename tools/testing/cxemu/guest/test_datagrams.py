@@ -8,7 +8,9 @@ import os
 import unittest
 
 import rdma
+from cxemu_machines import DEBUG, FABRIC, IOMMU, REBOOTS, VIRTUAL, with_tests
 
+GUESTS = [*FABRIC, *with_tests([*IOMMU, *VIRTUAL, *REBOOTS, DEBUG], "PingPong")]
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "200"))
 
 

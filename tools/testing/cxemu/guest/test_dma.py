@@ -9,7 +9,9 @@ import unittest
 
 import raw_hca
 import rdma
+from cxemu_machines import DEVICE, IOMMU
 
+GUESTS = [*DEVICE, *IOMMU]
 DRIVER = pathlib.Path("/sys/bus/pci/drivers/mlx5_core")
 HAS_IOMMU = any(pathlib.Path("/sys/class/iommu").glob("dmar*"))
 

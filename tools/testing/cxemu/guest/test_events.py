@@ -14,6 +14,9 @@ import unittest
 from collections.abc import Iterator
 
 import rdma
+from cxemu_machines import FABRIC, SUBNET_CXIB
+
+GUESTS = [*FABRIC, *SUBNET_CXIB]
 
 
 class Watch:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import pyverbs.enums as e
 import pyverbs.providers.mlx5.mlx5_enums as dve
 import rdma
+from cxemu_machines import TRANSPORT
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.mr import MR
@@ -22,6 +23,7 @@ from pyverbs.pd import PD
 from pyverbs.providers.mlx5.mlx5dv import Mlx5Context, Mlx5DVContextAttr, Mlx5DVQPInitAttr, Mlx5QP, Wqe
 from pyverbs.qp import QPAttr, QPCap, QPInitAttrEx
 
+GUESTS = TRANSPORT
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC
 MEMORY = 4096
 MASKED_COMPARE_SWAP, MASKED_FETCH_ADD = 0x14, 0x15

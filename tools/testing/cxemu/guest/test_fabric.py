@@ -10,11 +10,20 @@ import os
 import pathlib
 import re
 import shutil
+import time
 import unittest
 
 import rdma
+from cxemu_machines import FABRIC
+from machine import LONG, Guest
 
+GUESTS = [
+    *FABRIC,
+    # Ten minutes without activity.
+    Guest("idle", driver="mlx5", sm="opensm", settings=("CXEMU_IDLE=600",), level=LONG).with_tests("Subnet"),
+]
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
+IDLE = int(os.environ.get("CXEMU_IDLE", "0"))  # seconds
 # ibdiagnet sends hundreds or thousands of queries and reports a bad link if three replies take more than 100 ms, which
 # happens in a slow guest. It has no option for this limit, so its interpreter gets a replacement of the command.
 PATIENT = """rename ibis_set_transaction_timeout set_transaction_timeout
@@ -41,7 +50,12 @@ class Fabric(unittest.TestCase):
 
 
 class Subnet(Fabric):
-    """Tests what OpenSM has programmed."""
+    """Tests what OpenSM has programmed, after a time without activity if there is one."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        time.sleep(IDLE)
 
     def test_all_ports_are_active(self) -> None:
         for port in self.ports:

@@ -11,7 +11,9 @@ import unittest
 
 import ipoib
 import rdma
+from cxemu_machines import FABRIC, SUBNET_CXIB
 
+GUESTS = [*FABRIC, *SUBNET_CXIB]
 AMOUNT = "16M"  # amount that a stream transfers, without a time limit
 ATTEMPT = 60.0  # seconds until the interface is restarted
 
@@ -32,7 +34,7 @@ class Datagram(unittest.TestCase):
         """Sends pings until one is answered: IPoIB queues few packets while it resolves a path and drops the others.
 
         With mlx5_ib an interface may receive nothing after it was down, because the driver loses the arming before a
-        late event (kernel_verbs/test_late_events.py). The interface is then taken down once more.
+        late event (the case pending_event in kernel_verbs). The interface is then taken down once more.
         """
         program = ["ip", "netns", "exec", self.near_namespace, "ping", "-n", "-c", 1, "-W", 2, address]
 

@@ -9,6 +9,8 @@ import time
 import unittest
 
 import rdma
+from cxemu_machines import TWO_PORTS
+from machine import LONG
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
@@ -18,6 +20,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+GUESTS = [*TWO_PORTS, TWO_PORTS[0].but("migration-cxib", driver="cxib", level=LONG)]
 ACCESS = enums.IBV_ACCESS_LOCAL_WRITE
 SIZE = 10_000
 TIMEOUT = 14  # 67 ms

@@ -11,6 +11,9 @@ import unittest
 
 import ipoib
 import rdma
+from cxemu_machines import FABRIC
+
+GUESTS = FABRIC
 
 
 class MulticastKey(unittest.TestCase):

@@ -9,12 +9,14 @@ import unittest
 
 import rdma
 import verbs
+from cxemu_machines import SUBNET_CXIB, TRANSPORT, with_tests
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
+GUESTS = [*with_tests(TRANSPORT, "ObjectEvents"), *SUBNET_CXIB]
 RECEIVES = 4  # receive WRs of an SRQ
 
 

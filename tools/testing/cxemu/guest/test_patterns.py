@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import rdma
 import verbs
+from cxemu_machines import TRANSPORT, WIRE, with_tests
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
@@ -23,6 +24,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+GUESTS = [*TRANSPORT, *with_tests(WIRE, "ReliableConnection.test_atomic_operations")]
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
 GUARD = 64  # bytes checked before and after the data
 MARGIN = 256  # room for alignment and guards

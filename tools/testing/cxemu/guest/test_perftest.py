@@ -11,7 +11,9 @@ import unittest
 from collections.abc import Iterator
 
 import rdma
+from cxemu_machines import TRANSPORT
 
+GUESTS = TRANSPORT
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
 ROUNDS = 10  # a multiple of the list length of -l
 LARGEST = 23  # log2 of bytes; the limit of -a

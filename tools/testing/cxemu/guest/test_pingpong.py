@@ -8,7 +8,9 @@ import os
 import unittest
 
 import rdma
+from cxemu_machines import MATRIX, TRANSPORT, WIRE
 
+GUESTS = [*TRANSPORT, *WIRE, *MATRIX]
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "50"))
 
 

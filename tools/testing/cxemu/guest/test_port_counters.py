@@ -5,7 +5,9 @@ import re
 import unittest
 
 import rdma
+from cxemu_machines import TWO_PORTS
 
+GUESTS = TWO_PORTS
 MESSAGES, SIZE = 1000, 1024
 BYTES_PER_UNIT = 4
 NAMES = {

@@ -4,6 +4,10 @@
 import unittest
 
 import rdma
+from cxemu_machines import with_kernels
+from machine import Guest
+
+GUESTS = with_kernels(Guest("ports", driver="mlx5", hcas=1, sm="cxemu", cxemu="--ports 2"), "debug")
 
 
 class TwoPorts(unittest.TestCase):

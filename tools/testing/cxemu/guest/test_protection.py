@@ -11,7 +11,9 @@ import unittest
 
 import ipoib
 import rdma
+from cxemu_machines import SIGNATURES
 
+GUESTS = SIGNATURES
 TARGET = "iqn.2026-01.com.lab:protected"
 ADDRESS = "10.9.0.1"
 PORTAL = f"{ADDRESS}:3260"

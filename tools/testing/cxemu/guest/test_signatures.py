@@ -15,6 +15,7 @@ from collections.abc import Callable
 import pyverbs.enums as e
 import pyverbs.providers.mlx5.mlx5_enums as dve
 import rdma
+from cxemu_machines import SIGNATURES
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.mr import MR
@@ -31,6 +32,7 @@ from pyverbs.providers.mlx5.mlx5dv_mkey import (
 from pyverbs.qp import QPAttr, QPCap, QPInitAttrEx
 from pyverbs.wr import SGE, SendWR
 
+GUESTS = SIGNATURES
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_WRITE
 MEMORY = 64 << 10
 PSN = 0x123456

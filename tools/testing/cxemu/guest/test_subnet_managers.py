@@ -11,7 +11,9 @@ import re
 import unittest
 
 import rdma
+from machine import LONG, Guest
 
+GUEST = Guest("managers", driver="mlx5", hcas=3, sm="cxemu", level=LONG)
 # The managers use different ports, and the counters depend on the run.
 DIFFERENT = ("SMLid", "Lid", "LocalPort", "MkeyViolations", "PkeyViolations", "QkeyViolations")
 IS_SM = 0x2

@@ -11,7 +11,9 @@ import unittest
 
 import ipoib
 import rdma
+from machine import LONG, Guest
 
+GUEST = Guest("guests", driver="mlx5", vms=2, hcas=1, sm="cxemu", level=LONG)
 NUMBER = int(os.environ["LAB_VM"])
 ADDRESSES = ("10.7.0.1", "10.7.0.2")
 OTHER = ADDRESSES[1 - NUMBER]

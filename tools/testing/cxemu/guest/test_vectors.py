@@ -10,6 +10,7 @@ import signal
 import unittest
 from collections.abc import Iterator
 
+from cxemu_machines import DEVICE, SUBNET_CXIB
 from pyverbs import enums
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.device import Context, get_device_list
@@ -18,6 +19,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR
 
+GUESTS = [*DEVICE, *SUBNET_CXIB]
 PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
 PATIENCE = 300  # seconds until an event counts as lost
 

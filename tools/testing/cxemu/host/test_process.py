@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests cxemu as a process: its sockets, signals, files and exit status.
 
-usage: test_process.py CXEMU [ARGUMENT of unittest]…
+usage: test_process.py CXEMU [ARGUMENT of unittest]…     pytest tests build/cxemu/cxemu
 """
 
 import contextlib
@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 
 import vfio_user  # noqa: E402
 
-PROGRAM = ""
+PROGRAM = str(pathlib.Path(__file__).resolve().parents[4] / "build/cxemu/cxemu")
 PATIENCE = 300  # seconds until something counts as hung
 
 LINK_TYPE_ERF = 197  # its records have an InfiniBand type

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's unchanged run_tests.py and records the outcome of each test.
+"""Runs rdma-core's unchanged run_tests.py and reports the outcome of each test.
 
-usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
+usage: record.py ARGUMENT…    ARGUMENTs are those of run_tests.py
 """
 
 import errno
 import gc
 import importlib
-import json
 import multiprocessing.context
 import pathlib
 import random
@@ -20,6 +19,7 @@ import unittest
 
 from pyverbs.device import Context
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from run_tests import report
 
 TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
 PATIENCE = 300  # seconds; ends only a test that has already failed
@@ -28,27 +28,23 @@ SEED = 1  # each run uses the same random lengths and numbers
 
 
 class Recorder(unittest.TextTestResult):
-    """unittest's text result that also records the outcomes."""
-
-    outcomes: dict[str, dict[str, object]] = {}
-    began = 0.0
+    """unittest's text result that also reports the outcomes."""
 
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802  (unittest's name)
-        Recorder.began = time.monotonic()
+        self.began = time.monotonic()
+        self.outcome, self.reason = "passed", ""
         super().startTest(test)
 
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         super().stopTest(test)
         close_contexts()
+        report(test.id(), self.outcome, self.reason, time.monotonic() - self.began)
 
-    def note(self, test: unittest.TestCase, outcome: str, text: str = "") -> None:
-        # Errors outside a test (in setUpClass, while a module loads) have a name as well.
-        Recorder.outcomes[test.id().removeprefix("tests.")] = {
-            "outcome": outcome, "text": text, "seconds": time.monotonic() - Recorder.began}
-
-    def addSuccess(self, test):  # noqa: N802
-        super().addSuccess(test)
-        self.note(test, "passed")
+    def note(self, test: unittest.TestCase, outcome: str, reason: str) -> None:
+        self.outcome, self.reason = outcome, reason
+        # A fixture of a class or a module has no test that stops.
+        if not hasattr(test, "_testMethodName"):
+            report(test.id(), outcome, reason, 0)
 
     def addSkip(self, test, reason):  # noqa: N802
         super().addSkip(test, reason)
@@ -136,21 +132,29 @@ def leave_manufacturers_out() -> None:
     sys.modules[manufacturers.__name__] = manufacturers
 
 
-def main() -> int:
-    file = pathlib.Path(sys.argv[1])
-    sys.argv[:2] = [str(TESTS / "run_tests.py")]
-    sys.path[:0] = [str(TESTS), str(TESTS.parent)]
-    random.seed(SEED)
+def modules() -> list[types.ModuleType]:
+    """The modules with rdma-core's tests: tests.test_qp and others."""
+    sys.path += [str(TESTS), str(TESTS.parent)]
     leave_manufacturers_out()
+    return importlib.import_module("tests").__test_modules__
+
+
+def test_names() -> set[str]:
+    """The names of all tests, as tests.test_qp.QPTest.test_create_rc_qp."""
+    loader = unittest.defaultTestLoader
+    return {f"{kind.__module__}.{kind.__name__}.{name}" for module in modules() for kind in vars(module).values()
+            if isinstance(kind, type) and issubclass(kind, unittest.TestCase) for name in loader.getTestCaseNames(kind)}
+
+
+def main() -> None:
+    modules()
+    sys.argv[0] = str(TESTS / "run_tests.py")
+    random.seed(SEED)
     be_patient()
     unittest.TextTestRunner.resultclass = Recorder
     gc.disable()  # close_contexts() collects
-    try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
-        return 0
-    finally:
-        file.write_text(json.dumps(Recorder.outcomes), encoding="utf-8")
+    runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,29 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's test suite in this guest, one part on each HCA at the same time, and checks the outcomes.
+"""Runs tests of rdma-core in this guest, one part on each HCA at the same time, and reports how each is judged.
 
-usage: suite.py FILE [NAME…]
+usage: suite.py NAME…    tests.test_qp.QPTest.test_create_rc_qp
 
-FILE gets the outcome of each test. NAMEs are those of run_tests.py.
+SUITE_PROFILE names a device other than the one of skips.toml, SUITE_REFERENCE a file with the outcomes on the in-tree
+driver. The outcomes of a run of all tests go to outcomes.json in the directory of the run.
 """
 
+import collections
+import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
-import tempfile
-
-import ipoib
-import rdma
-import record
-import verdict
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import ipoib  # noqa: E402
+import rdma  # noqa: E402
+import record  # noqa: E402
+import verdict  # noqa: E402  (imports from the directory above)
+from run_tests import MARK, report  # noqa: E402
+
 HUGE_PAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 HUGE_PAGES_WANTED = 64
-PATIENCE = int(os.environ.get("SUITE_PATIENCE", "2200"))  # seconds
+FILE = pathlib.Path(os.environ["TEST_DIRECTORY"]) / "outcomes.json"
 
 
 def prepare(ports: list[rdma.Port]) -> None:
@@ -33,66 +37,56 @@ def prepare(ports: list[rdma.Port]) -> None:
         ipoib.set_up(port, f"10.9.0.{number}/24")
 
 
-def shares(parts: int) -> list[list[str]]:
-    """Divides the suite's modules into parts with about the same number of tests."""
-    sizes = {file.stem: len(re.findall(r"^ +def test_", file.read_text(encoding="utf-8"), re.MULTILINE))
-             for file in record.TESTS.glob("test_*.py")}
+def shares(names: list[str], parts: int) -> list[list[str]]:
+    """Divides tests by their modules into parts of about the same size."""
+    modules: dict[str, list[str]] = collections.defaultdict(list)
+    for name in names:
+        modules[name.split(".")[1]].append(name)
     result: list[list[str]] = [[] for _ in range(parts)]
-    for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
-        min(result, key=lambda share: sum(sizes[member] for member in share)).append(name)
-    return [[f"tests.{name}" for name in share] for share in result]
+    for module in sorted(modules, key=lambda module: -len(modules[module])):
+        min(result, key=len).extend(modules[module])
+    return result
 
 
-def start(port: rdma.Port, names: list[str], directory: pathlib.Path) -> subprocess.Popen[str]:
-    log = (directory / f"{port.device}.log").open("w", encoding="utf-8")
-    with log:
-        return subprocess.Popen([sys.executable, str(HERE / "record.py"), str(directory / f"{port.device}.json"), "--dev",
-                                 port.device, "--port", str(port.number), "-v", *names],
-                                stdout=log, stderr=subprocess.STDOUT, text=True)
+class Run:
+    """The run of all parts."""
+
+    def __init__(self, judge: verdict.InTree | verdict.Cxib) -> None:
+        self.judge = judge
+        self.outcomes: dict[str, verdict.Judgement] = {}
+
+    def run_part(self, port: rdma.Port, names: list[str]) -> int:
+        """Runs tests on a port; returns the exit status."""
+        words = [sys.executable, str(HERE / "record.py"), "--dev", port.device, "--port", str(port.number), "-v", *names]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout
+            for line in child.stdout:
+                if line.startswith(MARK):
+                    self.take(json.loads(line.removeprefix(MARK)))
+        return child.returncode
+
+    def take(self, fields: dict[str, str]) -> None:
+        name, outcome, reason = fields["test"].removeprefix("tests."), fields["outcome"], fields["reason"]
+        self.outcomes[name] = (outcome, reason)
+        report(fields["test"], *self.judge.judge(name, outcome, reason), fields["seconds"])
 
 
-def run(ports: list[rdma.Port], names: list[str]) -> verdict.Outcomes:
-    """Runs the tests; returns their outcomes."""
-    parts = [names] if names else shares(len(ports))
-    outcomes: verdict.Outcomes = {}
-    with tempfile.TemporaryDirectory() as path:
-        directory = pathlib.Path(path)
-        runs = [(port, start(port, part, directory)) for port, part in zip(ports, parts)]
-        for port, child in runs:
-            status = child.wait(PATIENCE)
-            print(f"--- {port.device}", (directory / f"{port.device}.log").read_text(encoding="utf-8"), sep="\n")
-            file = directory / f"{port.device}.json"
-            # A process killed by a signal leaves no file.
-            part = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-            if status != 0 and not verdict.failures(part):
-                part[f"run_tests.py on {port.device}"] = {"outcome": "error", "text": f"it ended with {status}"}
-            outcomes |= part
-    return outcomes
-
-
-def report(outcomes: verdict.Outcomes, expected: verdict.Expectations) -> None:
-    counts = verdict.count(outcomes)
-    missing = verdict.gaps(outcomes, expected)
-    slowest = sorted(outcomes, key=lambda name: -outcomes[name].get("seconds", 0))[:5]
-    print("slowest:", ", ".join(f"{name} {outcomes[name].get('seconds', 0):.1f} s" for name in slowest))
-    print(f"skips of what an InfiniBand HCA can do: {len(missing)}", *missing, sep="\n  ")
-    print(f"rdma-core: {len(outcomes)} tests, {len(outcomes) - counts['skipped']} executed: {counts['passed']} passed, "
-          f"{counts['failed'] + counts['error']} failed; {counts['skipped']} skipped")
-
-
-def main(file: pathlib.Path, names: list[str]) -> int:
+def main(names: list[str]) -> int:
     ports = rdma.ports()
     prepare(ports)
-    outcomes = run(ports, names)
-    file.write_text(json.dumps(outcomes, indent=1, sort_keys=True), encoding="utf-8")
-    expected = verdict.load(HERE.parent / "skips.toml")
-    whole = not names and os.environ.get("LAB_DRIVER") == "mlx5"
-    complaints = verdict.complaints(outcomes, expected) if whole else verdict.failures(outcomes)
-    report(outcomes, expected)
+    judge = verdict.judge_of(os.environ["LAB_DRIVER"], os.environ["LAB_KERNEL"], os.environ.get("SUITE_PROFILE", ""),
+                             os.environ.get("SUITE_REFERENCE", ""))
+    run = Run(judge)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        statuses = list(pool.map(run.run_part, ports, [part for part in shares(names, len(ports)) if part]))
+    complaints = [f"rdma-core's tests ended with {status}" for status in statuses if status not in (0, 1)]
+    if set(names) == record.test_names():
+        FILE.write_text(json.dumps({name: outcome for name, (outcome, _) in run.outcomes.items()}, indent=1, sort_keys=True))
+        complaints += judge.complaints(run.outcomes)
     for complaint in complaints:
-        print(f"rdma-core: {complaint}", file=sys.stderr)
+        print(f"rdma-core: {complaint}", flush=True)
     return 1 if complaints else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(sys.argv[1:]))

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests libfabric's verbs provider between two HCAs of this guest with fi_pingpong, which compares the data. Started by
-in_release."""
+"""Tests libfabric's verbs provider between two HCAs of this guest with fi_pingpong, which compares the data."""
 
 import unittest
 
+import middleware
+import programs
 import rdma
 from test_cm_programs import PATIENCE, SERVER, TwoMachines
 
+GUESTS = middleware.GUESTS
 ROUNDS = 5
+
+
+def setUpModule() -> None:  # noqa: N802  (unittest's name)
+    programs.use()
 
 
 class PingPong(TwoMachines):

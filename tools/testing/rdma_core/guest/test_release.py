@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests the programs of another rdma-core release on this guest's HCAs. Started by in_release."""
+"""Tests the programs of another rdma-core release on this guest's HCAs, also if the kernel does not let them allocate
+UARs."""
 
-import os
 import pathlib
 import re
 import unittest
 
+import programs
 import rdma
+import test_older_libraries
+import test_user_space
+from machine import LONG, Guest
+from programs import TREE
 
-TREE = pathlib.Path(os.environ["SUITE_TREE"])
-VERSION = (TREE.parent / "version").read_text(encoding="ascii").split("-")[0]
+BOOKWORM = Guest("44", sm="cxemu", cxemu="--profile connectx7", builds=("tools/testing/rdma_core/release_tree bookworm",),
+                 settings=("SUITE_TREE=/repo/build/rdma-core/bookworm/tree",))
+FORKY = BOOKWORM.but("65", builds=("tools/testing/rdma_core/release_tree --if-there forky",), level=LONG,
+                     settings=("SUITE_TREE=/repo/build/rdma-core/forky/tree",))
+GUESTS = [BOOKWORM, FORKY]
 OWN = "/usr/bin/ibv_devinfo"  # the guest's program
+
+
+def setUpModule() -> None:  # noqa: N802  (unittest's name)
+    programs.use()
 
 
 def libraries(process: int) -> set[pathlib.Path]:
@@ -30,7 +42,8 @@ def attributes(text: str) -> dict[tuple[str, str], str]:
 
 class Libraries(unittest.TestCase):
     def test_programs_use_libraries_of_release(self) -> None:
-        name = f"libmlx5.so.1.*.{VERSION}"
+        version = (TREE.parent / "version").read_text(encoding="ascii").split("-")[0]
+        name = f"libmlx5.so.1.*.{version}"
         # Runs on each device: with the first QP the in-tree driver creates a CQ that stays, and later tests count
         # objects.
         for device in rdma.devices():
@@ -55,6 +68,18 @@ class Attributes(unittest.TestCase):
                 self.assertIn((device, "state"), both)
                 self.assertIn("PORT_ACTIVE", found[device, "state"])
                 self.assertEqual(found[device, "link_layer"], "InfiniBand")
+
+
+class PingPong(test_user_space.PingPong):
+    """The programs of the release."""
+
+
+class ConnectionManager(test_user_space.ConnectionManager):
+    """The programs of the release."""
+
+
+class OlderPrograms(test_older_libraries.OlderPrograms):
+    """The programs of the release, with static UARs."""
 
 
 if __name__ == "__main__":

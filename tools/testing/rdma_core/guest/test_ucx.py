@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests UCX between two HCAs of this guest over each of its InfiniBand transports, with and without DEVX.
 
-Started by in_release. ucx_perftest checks no data except the last word of an atomic operation; io_demo checks all data.
+ucx_perftest checks no data except the last word of an atomic operation; io_demo checks all data.
 """
 
 import shlex
 import unittest
 
+import middleware
+import programs
 import rdma
 from test_cm_programs import NUMBERS, PATIENCE, SERVER, TwoMachines
 
+GUESTS = middleware.GUESTS
 # A transport that cannot set up connections gets a datagram transport for that purpose.
 TRANSPORTS = {"rc_mlx5": "rc_mlx5,ud_mlx5:aux", "dc_mlx5": "dc_mlx5", "ud_mlx5": "ud_mlx5",
               "rc_verbs": "rc_verbs,ud_verbs:aux", "ud_verbs": "ud_verbs"}
 MLX5 = ("rc_mlx5", "dc_mlx5", "ud_mlx5")
 DATAGRAMS = ("ud_mlx5", "ud_verbs")
 ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+
+
+def setUpModule() -> None:  # noqa: N802  (unittest's name)
+    programs.use()
 
 
 def ways() -> list[tuple[str, bool]]:

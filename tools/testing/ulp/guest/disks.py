@@ -17,7 +17,7 @@ BLOCKS = pathlib.Path("/sys/block")
 SIZE = 64 << 20
 # In a slow run packets get lost, or the kernel has debug checks. A lost packet without a successor is detected after
 # seconds.
-IS_SLOW = "ULP_SLOW" in os.environ
+IS_SLOW = "ULP_LOSS" in os.environ or os.environ["LAB_KERNEL"].startswith("debug")
 AMOUNT = "1m" if IS_SLOW else "4m"
 MODULES = pathlib.Path("/sys/module")
 

@@ -14,6 +14,7 @@ import guest
 import iser
 import nfs
 import nvme
+import polling
 import rdma
 import rds
 import removable
@@ -134,6 +135,7 @@ class Faulty(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
+        cls.enterClassContext(polling.Polling())
         wire.ends()
         cls.addClassCleanup(unload)
 

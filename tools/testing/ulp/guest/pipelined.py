@@ -12,11 +12,12 @@ import nvme
 import rdma
 import wire
 
-MODULE = os.environ.get("ULP_PIPELINED_NVMET", "nvmet-rdma.ko")
-BAD_BLOCKS = os.environ.get("ULP_BAD_BLOCKS", "bad_blocks.ko")
+KERNEL = os.environ["LAB_KERNEL"]
+MODULE = f"/repo/build/ulp/pipelined_nvmet-{KERNEL}/nvmet-rdma.ko"
+BAD_BLOCKS = f"/repo/build/ulp/bad_blocks-{KERNEL}/bad_blocks.ko"
 # With the in-tree driver the target finds no signature pipelining and works as the unchanged target.
 HAS_PIPELINING = os.environ.get("ULP_DRIVER") == "cxib"
-CXIB = os.environ.get("ULP_CXIB", "")  # path of cxib.ko for a guest of the in-tree driver
+CXIB = f"/repo/build/modules-{KERNEL}/cxib.ko"  # for a guest of the in-tree driver
 SWITCH = pathlib.Path("/sys/kernel/debug/cxib/signature_pipelining")
 MEGABYTES = 32
 BLOCK = 512

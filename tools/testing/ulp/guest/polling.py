@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sets the polling contexts of all ULPs' CQs with cxib's devlink parameters, once or repeatedly."""
+"""Sets the polling contexts of all ULPs' CQs with cxib's devlink parameters, repeatedly."""
 
 import itertools
 import os
@@ -60,12 +60,14 @@ class Changer(threading.Thread):
         self.failures.extend(line for line in self.devlink.stderr if line.startswith("Command failed"))
 
     def run(self) -> None:
-        while not self.ended.wait(PERIOD_S):
+        while True:
             for device in devices():
                 lines = commands(device, *self.choose())
                 self.devlink.stdin.write(lines)
                 self.devlink.stdin.flush()
                 self.requested += lines.count("\n")
+            if self.ended.wait(PERIOD_S):
+                return
 
     def end(self) -> int:
         """Ends the thread; returns how often a context was set."""

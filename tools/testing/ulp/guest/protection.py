@@ -14,7 +14,7 @@ import rdma
 import ulp
 from guest import LogTail
 
-MODULE = os.environ.get("ULP_CORRUPTION", "corruption.ko")
+MODULE = f"/repo/build/ulp/corruption-{os.environ['LAB_KERNEL']}/corruption.ko"
 PARAMETERS = pathlib.Path("/sys/module/corruption/parameters")
 # The function that receives the data of each side, and the position of its argument.
 CLIENT, TARGET = ("ib_map_mr_sg_pi", 1), ("rdma_rw_ctx_signature_init", 3)

@@ -5,9 +5,7 @@ I/O ends with an error or continues, as the protocol specifies. Nothing hangs, a
 data. The modules must be unused at the end: a leaked reference would make unloading fail.
 """
 
-import contextlib
 import time
-import unittest
 
 import disks
 import iser
@@ -21,6 +19,9 @@ import test_rds
 import ulp
 import wire
 from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream
+from machines import FAULTS_ALL, GOES, POLLING
+
+GUESTS = [GOES.with_tests("Target.test_rds"), FAULTS_ALL, *POLLING]
 
 
 class ClientsHca:
@@ -77,21 +78,6 @@ class FatalFault(ClientsHca, Faulty):
 class Rebinding(ClientsHca, Faulty):
     def fault(self) -> None:
         self.hca.driver_lets_it_go_and_takes_it_again()
-
-
-@removable.PCI_ONLY
-class Replugging(ClientsHca, Faulty):
-    def fault(self) -> None:
-        self.hca.is_pulled_and_plugged_in_again()
-
-    def test_iser_without_hca_resumes(self) -> None:
-        """The session reconnects over the HCA that is plugged in, but can no longer be ended."""
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(iser.target(disks.in_memory(1)))
-            stack.callback(iser.end_sessions)
-            path = stack.enter_context(iser.lasting_connection())
-            self.check_load(path, self.go_and_come_back, resumes=True)
-            disks.verify(path, "64k")
 
 
 class Target(Faulty):
@@ -152,7 +138,3 @@ class Target(Faulty):
             self.assertEqual(status, 1, output)
         with test_rds.serve():
             rdma.run(*exercise, "--count", 500, "--time-limit", rds.PATIENCE)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,7 +16,14 @@ import subnet_manager
 import ulp
 import wire
 from control import control
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, STOCK, TWO
 
+GUESTS = [
+    STOCK.with_tests("Datagram", "PathMtu", "PacketUnderWay", "Unloading"),
+    TWO.with_tests("Connected"),
+    LOSS.with_tests("Connected.test_tcp_streams_in_both_directions_complete"),
+    *EVERY_PROTOCOL, LOSS_ALL,
+]
 NEAR, FAR = "10.8.0.1", "10.8.0.2"
 ROUTER, BEYOND = "10.7.0.1", "10.7.0.2"
 GROUP, GROUP_PORT = "239.7.7.7", 7777
@@ -218,7 +225,3 @@ class Unloading(unittest.TestCase):
         unload()
         for port in rdma.ports():
             self.assertTrue(port.interface, "the interface is there again")
-
-
-if __name__ == "__main__":
-    unittest.main()

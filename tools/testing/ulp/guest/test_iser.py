@@ -2,11 +2,13 @@
 """Tests iSER: an initiator reads what it has written over the wire to the target's disk."""
 
 import contextlib
-import unittest
 
 import disks
 import iser
 import ulp
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE_ALL, STOCK
+
+GUESTS = [STOCK, LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -33,7 +35,3 @@ class Disk(ulp.Protocol):
         with iser.connection() as (disk,), disks.mounted(disk, "/mnt/iser") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,6 +13,9 @@ import iser
 import peer
 import protection
 import rdma
+from machines import EVERY_PROTOCOL, STOCK
+
+GUESTS = [STOCK, *EVERY_PROTOCOL]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -2,7 +2,6 @@
 """Tests an SRP disk with paths over two HCAs: I/O continues when one HCA or its cable is pulled, and uses the path
 again when it is back."""
 
-import unittest
 
 import disks
 import multipath
@@ -13,6 +12,9 @@ import ulp
 import wire
 from control import control
 from load import Faulty, writes
+from machines import GOES, GOES_ALL
+
+GUESTS = [GOES, GOES_ALL]
 
 
 @ulp.IB_ONLY
@@ -67,7 +69,3 @@ class TwoHcas(Faulty):
                 srp.await_sessions()
                 multipath.reinstate(self.paths[hca.number])
                 self.test_both_paths_carry_requests()
-
-
-if __name__ == "__main__":
-    unittest.main()

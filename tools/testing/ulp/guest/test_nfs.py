@@ -3,13 +3,15 @@
 
 import contextlib
 import pathlib
-import unittest
 
 import disks
 import nfs
 import peer
 import rdma
 import ulp
+from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE_ALL, STOCK
+
+GUESTS = [STOCK, *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -41,7 +43,3 @@ class Files(ulp.Protocol):
         for block in ("4k", "64k", "1m"):
             with self.subTest(block):
                 disks.verify(str(self.files.directory / "random"), block)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 """Tests NVMe over Fabrics: a host reads what it has written over the wire to the target's disk."""
 
 import contextlib
-import unittest
 
 import disks
 import nvme
@@ -10,6 +9,10 @@ import peer
 import rdma
 import ulp
 import wire
+from machines import EVERY_PROTOCOL, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, STOCK, TWO
+
+SHORT = "Disk.test_several_queues_verified"
+GUESTS = [STOCK, *(guest.with_tests(SHORT) for guest in (TWO, MLX5, RXE)), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -62,7 +65,3 @@ class SharedReceives(ulp.Protocol):
             self.assertIn("nvmet", peer.call(shared_receive_queues))
             for block in ("4k", "64k"):
                 disks.verify(disk, block)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -27,7 +27,9 @@ import ulp
 import wire
 from control import control, until
 from guest import LogTail
+from machines import EVERY_PROTOCOL, MLX5, PIPELINING_DEBUG, STOCK
 
+GUESTS = [STOCK.with_tests("Disk"), MLX5.with_tests("Disk.test_bad_block_reported_by_target"), *EVERY_PROTOCOL, PIPELINING_DEBUG]
 SIZE = 4096
 BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
 GUARD = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)
@@ -98,6 +100,7 @@ def bad_blocks(*blocks: int) -> Iterator[None]:
         control("faults", "clear")
 
 
+@unittest.skipUnless(os.path.exists(pipelined.MODULE), "the lab has no source of this kernel")
 class PipelinedTarget(ulp.Protocol):
     def setUp(self) -> None:
         """Limits the DMA checker's reports, which the debug kernel would print for each command of the host."""

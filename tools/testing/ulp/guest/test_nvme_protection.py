@@ -2,13 +2,17 @@
 """Tests NVMe over Fabrics with metadata: protection information that the HCAs insert, strip and check."""
 
 import contextlib
+import os
+import unittest
 from collections.abc import Iterator
 
 import disks
 import nvme
 import protection
 import rdma
+from machines import EVERY_PROTOCOL, MLX5, STOCK
 
+GUESTS = [STOCK, MLX5.with_tests("Disk.test_intact_blocks_pass"), *EVERY_PROTOCOL]
 MEGABYTES = 32
 
 
@@ -28,6 +32,7 @@ def unload() -> None:
     disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
 
 
+@unittest.skipIf(os.environ["LAB_KERNEL"] == "backports", "this kernel would crash (Documentation/ulps.rst)")
 class Disk(protection.Protected):
     ERROR = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)
 

@@ -3,12 +3,14 @@
 
 import contextlib
 import pathlib
-import unittest
 
 import disks
 import p9
 import peer
 import ulp
+from machines import EVERY_PROTOCOL, RXE_ALL, TWO
+
+GUESTS = [TWO, *EVERY_PROTOCOL, RXE_ALL]
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -33,7 +35,3 @@ class Files(ulp.Protocol):
         for block in ("4k", "64k", "1m"):
             with self.subTest(block):
                 disks.verify(str(self.files.directory / "random"), block, size="1m")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -14,7 +14,9 @@ import nvme
 import polling
 import rdma
 import ulp
+from machines import GOES, NODES, PROCESSORS_DEBUG
 
+GUESTS = [GOES, NODES, PROCESSORS_DEBUG]
 NODES = pathlib.Path("/sys/devices/system/node")
 PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
 TRACE = pathlib.Path("/sys/kernel/tracing")
@@ -137,7 +139,7 @@ def allowed(thread: pathlib.Path) -> str:
     return re.search(r"(?m)^Cpus_allowed_list:\s*(\S+)$", (thread / "status").read_text())[1]
 
 
-@unittest.skipIf(len(list(NODES.glob("node[0-9]*"))) < 2, "the guest has one NUMA node; see --nodes of tools/testing/ulp/run")
+@unittest.skipIf(len(list(NODES.glob("node[0-9]*"))) < 2, "the guest has one NUMA node")
 class Nodes(IoTest):
     """Tests HCAs on the second NUMA node."""
 
@@ -152,7 +154,3 @@ class Nodes(IoTest):
                 self.assertEqual({allowed(thread) for thread in others}, {near})
                 self.assertEqual(allowed(kept), far)
             self.io_goes_on("on its own node", ("thread", "core"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,7 +16,10 @@ import rdma
 import rds
 import ulp
 import wire
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, TWO
 
+GUESTS = [TWO, *(guest.with_tests("Messages") for guest in (MLX5, RXE, LOSS, LOSS_ALL)), *EVERY_PROTOCOL, RXE_ALL, *POLLING]
+ATOMIC_MODULE = f"/repo/build/ulp/rds_atomic-{os.environ['LAB_KERNEL']}/rds_atomic.ko"
 PORTS = itertools.count(5000)
 MEMORY = 1 << 20
 ONES = 0xFFFFFFFFFFFFFFFF
@@ -139,14 +142,14 @@ class Transfer(RemoteMemory):
         self.assert_as_expected()
 
 
-@unittest.skipUnless("ULP_RDS_ATOMIC" in os.environ, "other drivers do not post masked atomic operations for the kernel")
+@unittest.skipUnless(os.environ["ULP_DRIVER"] == "cxib", "other drivers do not post masked atomic operations for the kernel")
 class Atomic(RemoteMemory):
     """RDS posts every atomic operation as a masked one."""
 
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.enterClassContext(peer.holding(atomic_rights, os.environ["ULP_RDS_ATOMIC"]))
+        cls.enterClassContext(peer.holding(atomic_rights, ATOMIC_MODULE))
 
     def check(self, kind: int, before: int, operands: tuple[int, ...], after: int) -> None:
         """Runs an operation on a word of the server's memory: only this word changes, and the client gets the old
@@ -178,7 +181,3 @@ class Atomic(RemoteMemory):
     def test_masked_compare_and_swap_honors_masks(self) -> None:
         self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF78, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_AAAA)
         self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF79, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_5678)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,7 +10,6 @@ import hashlib
 import random
 import socket
 import threading
-import unittest
 from collections.abc import Callable
 
 import disks
@@ -25,8 +24,10 @@ import srp
 import test_rds
 import wire
 from load import Faulty, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream
+from machines import DEBUG, POLLING_DEBUG
 from test_unloading import end_and_rmmod, rmmod, suppressed
 
+GUESTS = [DEBUG.with_tests("Nvme", "Ipoib", "Rds"), *POLLING_DEBUG]
 PORT = 18701
 AMOUNT = 1 << 20
 
@@ -119,7 +120,3 @@ class Ipoib(Short):
                 digest = hashlib.sha256(file.read()).digest()
             sending.join()
         return digest
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs all protocols at the same time with verified data for ULP_SOAK seconds; the debug kernel must report nothing.
-With --polling random:SEED the polling contexts of their CQs change during the test.
+With ULP_POLLING=random:SEED the polling contexts of their CQs change during the test.
 
 RDS runs last and alone, for a quarter of the time: its first connection takes two locks in the wrong order, and lockdep
 turns itself off after that report.
@@ -10,7 +10,6 @@ import contextlib
 import os
 import pathlib
 import time
-import unittest
 
 import disks
 import dma_checker
@@ -22,7 +21,9 @@ import srp
 import test_rds
 import wire
 from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, retried, srp_disk, writes
+from machines import SOAK
 
+GUEST = SOAK
 SECONDS = int(os.environ.get("ULP_SOAK", "60"))
 LOCKDEP = pathlib.Path("/proc/lockdep_stats")
 RDS_MESSAGES = 200
@@ -107,7 +108,3 @@ class Soak(Faulty):
             stack.enter_context(test_rds.serve())
             loads = self.start(stack)
             self.keep({**loads, "rds": rds_streams(RDS_MESSAGES)}, SECONDS / 4)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,13 +3,16 @@
 disk."""
 
 import contextlib
-import unittest
 
 import disks
 import rdma
 import srp
 import ulp
 import wire
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, TWO
+
+SHORT = "Disk.test_file_system_keeps_files"
+GUESTS = [TWO, *(guest.with_tests(SHORT) for guest in (MLX5, RXE, LOSS)), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -53,7 +56,3 @@ class Disk(ulp.Protocol):
         with srp.connection(self.target_gid) as disk, disks.mounted(disk, "/mnt/srp") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ After each order all modules are loaded again, and a new connection transfers ve
 import contextlib
 import functools
 import itertools
-import unittest
 from collections.abc import Callable, Iterable, Iterator
 
 import disks
@@ -23,7 +22,9 @@ import test_rds
 import ulp
 import wire
 from load import CLIENT_MODULES, TARGET_MODULES, Faulty, iser_disk, nfs_file, nvme_disk, srp_disk, writes
+from machines import GOES, GOES_ALL, POLLING
 
+GUESTS = [GOES.with_tests("Nvme.test_driver_unbound_during_io_survived"), GOES_ALL, *POLLING]
 Connect = Callable[[], contextlib.AbstractContextManager[str]]
 Target = Callable[[], contextlib.AbstractContextManager[object]]
 Step = Callable[[], object]
@@ -31,7 +32,7 @@ DRIVER = "driver"
 
 
 def every_order(*names: str) -> list[tuple[str, ...]]:
-    """The orders to test. Without --whole, a selection in which each module is first once."""
+    """The orders to test. Without ULP_WHOLE, a selection in which each module is first once."""
     orders = list(itertools.permutations(names))
     if ulp.WHOLE:
         return orders
@@ -66,7 +67,7 @@ class Unloading(Faulty):
     def setUpClass(cls) -> None:
         super().setUpClass()
         if iser.LASTING:
-            raise AssertionError("sessions that cannot be ended any more hold ib_iser: name unloading before faults")
+            raise AssertionError("sessions that cannot be ended any more hold ib_iser")
 
     def setUp(self) -> None:
         self.hcas = [removable.hca(number) for number in (0, 1)]
@@ -241,7 +242,3 @@ class Ipoib(Unloading):
                 else:
                     rmmod("ib_ipoib")
                     self.run_in_order([DRIVER], {})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,6 +8,7 @@ import unittest
 from collections.abc import Iterator
 
 import peer
+import polling
 import wire
 
 WHOLE = bool(os.environ.get("ULP_WHOLE"))  # also long tests
@@ -33,6 +34,7 @@ class Protocol(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
+        cls.enterClassContext(polling.Polling())
         module = importlib.import_module(cls.__module__)
         wire.ends()
         # In one guest this is the second call, which finds no module.

@@ -26,7 +26,6 @@ RXE = os.environ.get("ULP_DRIVER") == "rxe"
 LOSS = bool(os.environ.get("ULP_LOSS"))  # one percent of the packets is lost
 ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
-CALLS = ALONE or NUMBER == 1
 TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, for rules of equal priority
 LAST = 1000  # metric of the route that is used if there is no other
 

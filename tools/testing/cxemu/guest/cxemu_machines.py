@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests that several test files of cxemu share. The in-tree driver tests the emulator; cxib and the emulator test each
+other."""
+
+from machine import LONG, Guest
+
+
+def with_kernels(guest: Guest, *kernels: str) -> list[Guest]:
+    """The guest, and long runs of it with other kernels."""
+    return [guest, *(guest.but(f"{guest.name}-{kernel}", kernel=kernel, level=LONG) for kernel in kernels)]
+
+
+def with_tests(guests: list[Guest], *only: str) -> list[Guest]:
+    return [guest.with_tests(*only) for guest in guests]
+
+
+# CXEMU_MATRIX=whole combines all services, operations, sizes and options.
+WHOLE = ("CXEMU_MATRIX=whole",)
+
+# HCAs without subnet manager.
+DEVICE = with_kernels(Guest("device", driver="mlx5", settings=("CXEMU_RELOADS=1",)), "debug", "backports", "oldstable")
+IOMMU = with_kernels(Guest("iommu", driver="mlx5", sm="cxemu", iommu=True, settings=("CXEMU_RELOADS=1",)), "debug")
+DEBUG = Guest("debug", driver="mlx5", kernel="debug", sm="cxemu", iommu=True, level=LONG)
+REBOOTS = with_kernels(Guest("reboots", driver="mlx5", sm="cxemu", reboots=1), "debug")
+VIRTUAL = with_kernels(Guest("virtual", driver="mlx5", sm="cxemu", cxemu="--device-id 1018", settings=("CXEMU_DEVICE_ID=1018",)),
+                       "debug")
+SIGNATURES = with_kernels(Guest("signatures", driver="mlx5", sm="cxemu"), "debug")
+
+# OpenSM, diagnostic tools, datagrams, multicast, IPoIB; the packets on the wire.
+FABRIC = with_kernels(Guest("fabric", driver="mlx5", hcas=3, sm="opensm",
+                            packets=("smp", "directed-route", "gmp", "datagram", "multicast", "global")), "debug")
+FABRIC.append(FABRIC[0].but("fabric-whole", settings=WHOLE, level=LONG))
+
+# Every service between two HCAs: pingpongs, perftest, the connection manager, data patterns, extended atomic operations,
+# error counters.
+TRANSPORT = [
+    Guest("transport-cxib", sm="cxemu"),
+    *with_kernels(Guest("transport", driver="mlx5", sm="cxemu", level=LONG), "debug", "backports", "oldstable"),
+    Guest("transport-whole", driver="mlx5", sm="cxemu", settings=WHOLE, level=LONG, seconds=14400),
+]
+
+# Packets of connections: checksums, opcodes, PSNs.
+WIRE = with_kernels(Guest("wire", driver="mlx5", sm="cxemu", settings=("CXEMU_ROUNDS=3",),
+                          packets=("rc", "uc", "xrc", "long", "read", "atomic", "acknowledge", "global")), "debug")
+
+TWO_PORTS = with_kernels(Guest("migration", driver="mlx5", sm="cxemu", cxemu="--ports 2"), "debug")
+# The tests restart OpenSM, and a program overruns its CQ on purpose.
+SUBNET_CXIB = with_kernels(Guest("subnet-cxib", sm="opensm", allow="../module/violations_of_overruns.toml"), "debug")
+
+# Profile, PCI device IDs of its physical and its virtual function, major version of its firmware, Gbit/s of a lane.
+PROFILES = (
+    ("connectx4-2016", "1013", "1014", "12", "25.0"),
+    ("connectx4", "1013", "1014", "12", "25.0"),
+    ("connectx5", "1017", "1018", "16", "25.0"),
+    ("connectx6", "101b", "101c", "20", "50.0"),
+    ("connectx7", "1021", "101e", "28", "100.0"),
+)
+
+
+def on_profile(driver: str, profile: str, function: str, device_id: str, firmware: str, speed: str) -> Guest:
+    settings = (f"CXEMU_DEVICE_ID={device_id}", f"CXEMU_FIRMWARE={firmware}", f"CXEMU_LANE_SPEED={speed}")
+    return Guest(f"{driver}-{profile}-{function}", driver=driver, sm="cxemu", settings=settings, level=LONG,
+                 cxemu=f"--profile {profile} --device-id {device_id}")
+
+
+# Both drivers on every profile, on its physical and its virtual function.
+MATRIX = [on_profile(driver, profile, function, device_id, firmware, speed)
+          for driver in ("mlx5", "cxib") for profile, physical, virtual, firmware, speed in PROFILES
+          for function, device_id in (("physical", physical), ("virtual", virtual))]

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Restarts the kernel while cxib drives two HCAs: by a machine reset, which shuts nothing down, by an orderly reboot, and by
+kexec, which leaves the devices in their state. Afterwards they must come up and receive datagrams."""
+
+import module_machines as machines
+import test_datagrams
+import test_fabric
+from machine import LONG, Guest
+
+KEXEC = Guest("reboots", sm="opensm", reboots=2, options=("--reboot-by", "kexec"))
+WAYS = [KEXEC, *(KEXEC.but(f"reboots-{way}", options=("--reboot-by", way), level=LONG) for way in ("reset", "reboot"))]
+GUESTS = [*WAYS, *map(machines.on_debug, WAYS)]
+
+
+class Subnet(test_fabric.Subnet):
+    """The ports are active."""
+
+
+class Datagrams(test_datagrams.PingPong):
+    """The ports exchange datagrams."""

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guests of the tests of ULPs."""
+
+from machine import LONG, Guest
+
+ALL_MODULES = "tools/testing/ulp/build KERNEL rds_atomic corruption pipelined_nvmet"
+RDS_ATOMIC = "tools/testing/ulp/build KERNEL rds_atomic"
+# The driver, for a guest of the in-tree driver: its target finds no signature pipelining on foreign devices.
+CXIB = "tools/testing/module/build --kernel KERNEL"
+LOST_PACKETS = "\n".join(f"packet drop 1% data direction=out @hca{number}" for number in (0, 1))
+# Faults of the protocols, described in Documentation/ulps.rst with the drivers on which they occur.
+REPORTS = (r"(?s)possible circular locking dependency.*\brds_trans_sem\b",
+           r"(?s)KASAN: (slab-)?use-after-free in .*\bcma_ib_handler\+.*\bcm_send_handler\+",
+           r"(?s)irq lock inversion dependency.*\biscsit_handle_time2retain_timeout\+")
+
+STOCK = Guest("stock", sm="cxemu", envelope=True, builds=(ALL_MODULES,))
+# The first guest is the server, the second one the client.
+TWO = Guest("guests", sm="cxemu", vms=2, hcas=1, server="peer", builds=(RDS_ATOMIC,))
+MLX5 = Guest("mlx5", driver="mlx5", sm="cxemu", builds=(CXIB, ALL_MODULES))
+# No HCA, but rdma_rxe between two virtual Ethernet interfaces.
+RXE = Guest("rxe", driver="none", hcas=0, settings=("ULP_DRIVER=rxe",))
+LOSS = Guest("loss", sm="cxemu", faults=LOST_PACKETS, settings=("ULP_LOSS=1",))
+GOES = Guest("goes", sm="cxemu", hcas=3)
+# KASAN must report each use of freed memory, not only the first.
+DEBUG = Guest("debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS, settings=("ULP_POLLING=random:1",))
+
+ALL = STOCK.but("all", envelope=False, level=LONG, seconds=7200)
+WHOLE = ALL.but("whole", settings=("ULP_WHOLE=1",))
+TWO_ALL = TWO.but("guests-all", builds=(ALL_MODULES,), level=LONG, seconds=7200)
+IN_TREE = MLX5.but("in-tree", level=LONG, seconds=7200)
+RXE_ALL = RXE.but("rxe-all", level=LONG, seconds=7200)
+LOSS_ALL = LOSS.but("loss-all", level=LONG, seconds=7200)
+FAULTS_ALL = GOES.but("faults-all", hcas=2, level=LONG, seconds=7200)
+GOES_ALL = GOES.but("goes-all", settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
+NODES = GOES.but("nodes", hcas=2, nodes=2, level=LONG)
+PROCESSORS_DEBUG = DEBUG.but("processors-debug", settings=(), level=LONG)
+PIPELINING_DEBUG = DEBUG.but("pipelining-debug", settings=(), builds=(ALL_MODULES,), level=LONG, seconds=7200)
+SOAK = DEBUG.but("soak", settings=("ULP_POLLING=random:1", "ULP_SOAK=3600"), level=LONG, seconds=18000)
+CONTEXTS = ("softirq:workqueue", "thread:unbound", "thread:thread", "random:1")
+POLLING = [STOCK.but(f"polling-{contexts.replace(':', '-')}", envelope=False, builds=(RDS_ATOMIC,),
+                     settings=(f"ULP_POLLING={contexts}",), level=LONG, seconds=7200) for contexts in CONTEXTS]
+POLLING_DEBUG = [DEBUG.but(f"polling-{contexts.replace(':', '-')}-debug", settings=(f"ULP_POLLING={contexts}",), level=LONG,
+                           seconds=7200) for contexts in CONTEXTS]
+
+EVERY_PROTOCOL = [ALL, WHOLE, TWO_ALL, IN_TREE]
