@@ -127,8 +127,8 @@ int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_i
 
 /*
  * Lets the own thread of a CQ, if it has one, run for a turn of the CQ before another one of its
- * priority may. The scheduler takes 0.1 to 100 ms, and what is nearest otherwise. A real-time
- * thread has no slice. Kernels before 6.12 ignore it, and take the thread that ran least.
+ * priority may. The scheduler takes the nearest time from 0.1 to 100 ms. A real-time thread has no
+ * slice. Kernels before 6.12 ignore the slice: there, schedule() takes the thread that ran least.
  */
 void cxib_poll_thread_set_slice(struct cxib_poll_cq *poll)
 {

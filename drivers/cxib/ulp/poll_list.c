@@ -136,8 +136,8 @@ static struct cxib_poll_entry *poll_list_next_old(struct cxib_poll_list *list)
 }
 
 /*
- * Returns whether no CQ waits, and ends the rounds then. An empty list cancels all debts: no other
- * CQ has waited for the time that they stand for.
+ * Ends the rounds if no CQ waits, and returns whether that is so. An empty list cancels all debts:
+ * no other CQ has waited for the time that they stand for.
  */
 bool cxib_poll_list_idle(struct cxib_poll_list *list)
 {

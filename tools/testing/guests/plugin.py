@@ -28,14 +28,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: a test in a guest that only make check-long runs")
 
 
-def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
-    return True if is_for_guests(collection_path) and not names_guest(collection_path) else None
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: pathlib.Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Files of guests are not imported as modules of the host."""
-    return GuestFile.from_parent(parent, path=module_path) if names_guest(module_path) else None
+    if names_guest(module_path):
+        return GuestFile.from_parent(parent, path=module_path)
+    if is_for_guests(module_path):
+        raise pytest.UsageError(f"{module_path}: names neither GUEST nor GUESTS, so nothing would run its tests")
+    return None
 
 
 def run_name(item: pytest.Item) -> str:

@@ -11,7 +11,7 @@ STOCK = Guest("stock", sm="cxemu", cxemu="--signature-stop random", allow="expec
               builds=(BUILD,))
 DEBUG = STOCK.but("debug", kernel="debug", cxemu="", settings=("KVERBS_SEEDS=1", "KVERBS_ROUNDS=1", "KVERBS_ALLOCATIONS=6"))
 MLX5 = STOCK.but("mlx5", driver="mlx5", builds=("tools/testing/module/build --kernel KERNEL", BUILD))
-# HCAs without a local key for all PDs, which stop at a fence after a signature error.
+# HCAs without a local key for all PDs. Their QPs stop at a fence after a signature error.
 OWN_KEYS = STOCK.but("own-keys", cxemu="--capability umr_ptr_rlky=0 --signature-stop fence",
                      settings=("KVERBS_SEEDS=1", "KVERBS_PIPELINING_SEEDS=3"))
 # What cxib sends in these tests is compared with what tools/testing/envelope/record has recorded of the in-tree driver.
