@@ -766,10 +766,8 @@ void QueuePair::flush_receives() {
 void QueuePair::flush_posted() {
     if (state() == QueuePairState::error)
         flush_receives();
-    if (state() == QueuePairState::error || state() == QueuePairState::send_queue_error) {
-        poll_send_doorbell();
+    if (state() == QueuePairState::error || state() == QueuePairState::send_queue_error)
         flush_sends();
-    }
 }
 
 void QueuePair::change_state(QueuePairState to) {
@@ -853,15 +851,25 @@ void QueuePair::post_target_event(hca::EventType type) {
     queues_.hca().post_event(type, 0, data);
 }
 
-void QueuePair::poll_send_doorbell() {
-    if (!send_queue_.exists() || !has_send_record())
-        return;
+/// On a bus, a read of the doorbell record does not pass earlier writes to the BAR. Here it does:
+/// the record may announce WQEs whose payload in device memory is still a message of QEMU. So a
+/// doorbell posts its own WQE, and the record only confirms it.
+void QueuePair::ring_send_doorbell(std::uint16_t end) {
+    if (!has_send_record())
+        return post_sends(end);
     const auto record = queues_.hca().dma().load_be<std::uint32_t>(resources_.doorbell_record +
                                                                    send_counter_offset);
-    if (record)
-        post_sends(static_cast<std::uint16_t>(*record));
-    else if (state() != QueuePairState::error)
-        fail_send_queue();
+    if (!record) {
+        if (state() != QueuePairState::error)
+            fail_send_queue();
+        return;
+    }
+    const auto announced = static_cast<std::uint16_t>(*record);
+    const auto posted = send_queue_.posted();
+    const auto by_doorbell = static_cast<std::uint16_t>(end - posted);
+    const auto by_record = static_cast<std::uint16_t>(announced - posted);
+    const bool confirmed = by_doorbell != 0 && by_doorbell <= by_record;
+    post_sends(confirmed && send_queue_.has_room_for(announced) ? end : announced);
 }
 
 void QueuePair::post_sends(std::uint16_t counter) {

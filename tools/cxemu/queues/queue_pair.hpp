@@ -227,8 +227,10 @@ public:
     /// Joins these scheduling groups until reset.
     void replace_groups(SchedulingGroups groups) { resources_.groups = std::move(groups); }
 
-    /// Reads the send counter of the doorbell record.
-    void poll_send_doorbell();
+    /// Posts what a doorbell announces.
+    /// \param end first WQEBB after the WQE whose control segment was written to the doorbell. If
+    /// no such WQE is waiting according to the doorbell record, all that the record has is posted.
+    void ring_send_doorbell(std::uint16_t end);
 
     /// Whether posted WQEs are announced in the doorbell record; otherwise only by doorbells.
     [[nodiscard]] bool has_send_record() const {

@@ -19,8 +19,12 @@ bool reads_remote_memory(std::uint8_t opcode) {
 
 } // namespace
 
+bool SendQueue::has_room_for(std::uint16_t counter) const {
+    return static_cast<std::uint16_t>(counter - oldest()) <= blocks_;
+}
+
 bool SendQueue::post(std::uint16_t counter) {
-    if (static_cast<std::uint16_t>(counter - oldest()) > blocks_)
+    if (!has_room_for(counter))
         return false;
     posted_ = counter;
     return true;

@@ -42,7 +42,9 @@ public:
     /// WQEBBs from the oldest incomplete WQE to the last posted one.
     [[nodiscard]] std::uint16_t outstanding() const { return posted_ - oldest(); }
 
-    /// Sets the counter from the doorbell record.
+    /// Whether the ring has all WQEBBs from the oldest outstanding one to \p counter.
+    [[nodiscard]] bool has_room_for(std::uint16_t counter) const;
+    /// Sets the counter of posted WQEBBs.
     /// \return false without any effect if more WQEBBs would be outstanding than the ring has
     bool post(std::uint16_t counter);
 

@@ -104,8 +104,7 @@ void WorkQueues::send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> cont
     QueuePair* queue_pair = find_rung(uar, control);
     if (queue_pair == nullptr)
         return;
-    if (!queue_pair->has_send_record())
-        queue_pair->post_sends(end_of_entry(control));
+    queue_pair->ring_send_doorbell(end_of_entry(control));
     schedule(*queue_pair);
 }
 
@@ -115,10 +114,7 @@ void WorkQueues::send_request(hca::Uar& uar, std::span<const std::byte> request)
     if (queue_pair == nullptr)
         return;
     const std::uint16_t first_unknown = queue_pair->send_queue().posted();
-    if (queue_pair->has_send_record())
-        queue_pair->poll_send_doorbell();
-    else
-        queue_pair->post_sends(end_of_entry(control));
+    queue_pair->ring_send_doorbell(end_of_entry(control));
     if (queue_pair->state() == QueuePairState::ready_to_send &&
         queue_pair->push_send(first_unknown, request))
         ++statistics_.requests_from_registers;
@@ -149,7 +145,6 @@ void WorkQueues::run(QueuePair& queue_pair) {
     case QueuePairState::ready_to_send:
     case QueuePairState::send_queue_draining:
     case QueuePairState::send_queue_drained:
-        queue_pair.poll_send_doorbell();
         break;
     default:
         return;

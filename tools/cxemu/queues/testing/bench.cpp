@@ -334,12 +334,20 @@ std::vector<std::byte> Bench::nop(const QueuePair& queue_pair, std::uint16_t ind
     return bytes;
 }
 
-void Bench::ring_sends(QueuePair& queue_pair, std::uint16_t counter) {
-    store32(queue_pair.context().get<"dbr_addr">() + sizeof(std::uint32_t), counter);
+void Bench::ring_sends(QueuePair& queue_pair, std::uint16_t counter,
+                       std::optional<std::uint16_t> record) {
+    record_sends(queue_pair, record.value_or(counter));
     std::array<std::byte, hwtab::send_doorbell.size> bytes{};
-    hwtab::View<hwtab::send_doorbell>{bytes}.set<"qpn">(queue_pair.number());
+    const hwtab::View<hwtab::send_doorbell> doorbell{bytes};
+    doorbell.set<"qpn">(queue_pair.number());
+    doorbell.set<"wqe_index">(static_cast<std::uint16_t>(counter - 1));
+    doorbell.set<"ds">(1);
     queues().send_doorbell(uar(), bytes);
     settle();
+}
+
+void Bench::record_sends(const QueuePair& queue_pair, std::uint16_t counter) {
+    store32(queue_pair.context().get<"dbr_addr">() + sizeof(std::uint32_t), counter);
 }
 
 void Bench::post_receives(QueuePair& queue_pair, std::uint16_t counter) {

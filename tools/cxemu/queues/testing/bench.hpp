@@ -214,8 +214,12 @@ public:
     void write_send(QueuePair& queue_pair, std::uint16_t index, std::span<const std::byte> bytes);
     /// A signaled NOP WQE.
     static std::vector<std::byte> nop(const QueuePair& queue_pair, std::uint16_t index);
-    /// Sets the send counter of the doorbell record and rings.
-    void ring_sends(QueuePair& queue_pair, std::uint16_t counter);
+    /// Sets the send counter of the doorbell record.
+    void record_sends(const QueuePair& queue_pair, std::uint16_t counter);
+    /// Rings for a WQE of one WQEBB that ends at \p counter.
+    /// \param record the doorbell record; \p counter without it
+    void ring_sends(QueuePair& queue_pair, std::uint16_t counter,
+                    std::optional<std::uint16_t> record = std::nullopt);
     /// Sets the receive counter of the doorbell record.
     void post_receives(QueuePair& queue_pair, std::uint16_t counter);
 

@@ -65,10 +65,6 @@ protected:
         bench_.write_send(queue_pair, index, bytes);
     }
 
-    void set_record(const QueuePair& queue_pair, std::uint16_t counter) {
-        bench_.store32(queue_pair.context().get<"dbr_addr">() + sizeof(std::uint32_t), counter);
-    }
-
     /// Writes \p bytes, padded to a multiple of 64, in accesses of 8 bytes.
     void write_register(std::span<const std::byte> bytes, std::uint64_t place = first_register) {
         constexpr std::size_t piece = 8;
@@ -95,7 +91,7 @@ TEST_F(DoorbellRegisterTest, RequestTakenFromRegister) {
     QueuePair& queue_pair = make_queue_pair();
     for (std::uint16_t i = 0; i < 3; ++i) {
         put_into_ring(queue_pair, i);
-        set_record(queue_pair, i + 1);
+        bench_.record_sends(queue_pair, i + 1);
         write_register(Bench::nop(queue_pair, i));
     }
     expect(queue_pair, 3, 3);
@@ -114,8 +110,9 @@ TEST_F(DoorbellRegisterTest, LaterWqesReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     bench_.write_send(queue_pair, 1, Bench::nop(queue_pair, 1));
-    set_record(queue_pair, 2);
+    bench_.record_sends(queue_pair, 2);
     write_register(Bench::nop(queue_pair, 0));
+    bench_.ring_sends(queue_pair, 2);
     expect(queue_pair, 2, 1);
     EXPECT_EQ(bench_.queues().counters().sends_executed, 2U);
 }
@@ -124,7 +121,7 @@ TEST_F(DoorbellRegisterTest, WqeOtherThanFirstUnknownReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     put_into_ring(queue_pair, 1);
-    set_record(queue_pair, 2);
+    bench_.record_sends(queue_pair, 2);
     write_register(Bench::nop(queue_pair, 1));
     expect(queue_pair, 0, 0);
     EXPECT_EQ(bench_.queues().counters().sends_executed, 2U);
@@ -141,7 +138,7 @@ TEST_F(DoorbellRegisterTest, UnpostedRequestNotTaken) {
 TEST_F(DoorbellRegisterTest, InterruptedRequestReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
-    set_record(queue_pair, 1);
+    bench_.record_sends(queue_pair, 1);
     const auto bytes = Bench::nop(queue_pair, 0);
     bench_.hca().bar_write((bench_.uar().number() * page_size) + first_register,
                            std::span(bytes).first<8>());
@@ -156,7 +153,7 @@ TEST_F(DoorbellRegisterTest, SeparateRegistersServeTwoQps) {
     for (std::uint16_t i = 0; i < 4; ++i) {
         for (QueuePair* queue_pair : {&first, &second}) {
             put_into_ring(*queue_pair, i);
-            set_record(*queue_pair, i + 1);
+            bench_.record_sends(*queue_pair, i + 1);
             write_register(Bench::nop(*queue_pair, i),
                            queue_pair == &first ? first_register : second_register);
         }
@@ -180,7 +177,7 @@ TEST_F(DoorbellRegisterTest, LongRequestTakenWithInlineData) {
     segment.set<"byte_count">(length);
     bench_.write_send(queue_pair, 0, bytes);
     std::ranges::fill(body.subspan(hwtab::wqe_inline_seg.size, length), std::byte{0x5a});
-    set_record(queue_pair, 2);
+    bench_.record_sends(queue_pair, 2);
     write_register(bytes);
     expect(queue_pair, 0, 1);
     ASSERT_EQ(transport_.requests.size(), 1U);
@@ -191,7 +188,7 @@ TEST_F(DoorbellRegisterTest, LongRequestTakenWithInlineData) {
 TEST_F(DoorbellRegisterTest, EmptyRequestReadFromRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
-    set_record(queue_pair, 1);
+    bench_.record_sends(queue_pair, 1);
     auto bytes = Bench::nop(queue_pair, 0);
     hwtab::View<hwtab::wqe_ctrl_seg>{bytes}.set<"ds">(0);
     write_register(bytes);
@@ -202,11 +199,11 @@ TEST_F(DoorbellRegisterTest, ResetDropsRequest) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);
-    set_record(queue_pair, 1);
+    bench_.record_sends(queue_pair, 1);
     write_register(Bench::nop(queue_pair, 0));
     bench_.settle();
     queue_pair.change_state(QueuePairState::reset);
-    set_record(queue_pair, 0);
+    bench_.record_sends(queue_pair, 0);
     bench_.bring_to(queue_pair, QueuePairState::ready_to_send);
     transport_.is_working = true;
     bench_.ring_sends(queue_pair, 1);
@@ -218,7 +215,7 @@ TEST_F(DoorbellRegisterTest, RequestFlushedInError) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);
-    set_record(queue_pair, 1);
+    bench_.record_sends(queue_pair, 1);
     write_register(Bench::nop(queue_pair, 0));
     bench_.settle();
     queue_pair.change_state(QueuePairState::error);

@@ -288,6 +288,45 @@ protected:
     QueuePair& queue_pair_ = bench_.make_queue_pair({.send_record_mode = 1});
 };
 
+/// Otherwise a WQE would start before its payload in device memory, which the processor writes to
+/// the BAR before it rings, has arrived.
+TEST_F(QueuePairTest, WqeBeyondRungOneWaitsForItsDoorbell) {
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    for (std::uint16_t i = 0; i < 2; ++i)
+        bench_.write_send(queue_pair, i, Bench::nop(queue_pair, i));
+    bench_.ring_sends(queue_pair, 1, 2);
+    EXPECT_EQ(queue_pair.send_queue().next(), 1);
+    bench_.ring_sends(queue_pair, 2);
+    EXPECT_EQ(queue_pair.send_queue().next(), 2);
+}
+
+/// Software that rings a second time for the same WQE wants all that the record has.
+TEST_F(QueuePairTest, RepeatedDoorbellPostsAllOfDoorbellRecord) {
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    for (std::uint16_t i = 0; i < 2; ++i)
+        bench_.write_send(queue_pair, i, Bench::nop(queue_pair, i));
+    bench_.ring_sends(queue_pair, 1);
+    bench_.ring_sends(queue_pair, 1, 2);
+    EXPECT_EQ(queue_pair.send_queue().next(), 2);
+}
+
+TEST_F(QueuePairTest, DoorbellWithoutRecordPostsNothing) {
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    bench_.write_send(queue_pair, 0, Bench::nop(queue_pair, 0));
+    bench_.ring_sends(queue_pair, 1, 0);
+    EXPECT_EQ(queue_pair.send_queue().next(), 0);
+}
+
+/// Software may reuse a doorbell record of a destroyed QP, as UCX does.
+TEST_F(QueuePairTest, DoorbellRecordIsNotReadBeforeFirstDoorbell) {
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
+    bench_.record_sends(queue_pair, 0x277);
+    ASSERT_EQ(bench_.transit<hwtab::cmd_rtr2rts_qp>(queue_pair).status, CommandStatus::ok);
+    bench_.settle();
+    EXPECT_EQ(bench_.violations(rules::send_doorbell_beyond_ring), 0U);
+    EXPECT_EQ(queue_pair.state(), QueuePairState::ready_to_send);
+}
+
 TEST_F(RecordlessSendTest, DoorbellCounterLimitsExecutedWqes) {
     bench_.store32(queue_pair_.context().get<"dbr_addr">() + 4, 7);
     ring(0);

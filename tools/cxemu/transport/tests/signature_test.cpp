@@ -362,7 +362,7 @@ TEST_F(PipeliningTest, CancelledWqeOfRegisterNotSent) {
     peers.first.post(std::array{data(false), response()});
     const std::uint64_t address =
         queue_pair.buffer().address(sends_start + queues::SendQueue::block_size);
-    queue_pair.poll_send_doorbell();
+    queue_pair.post_sends(2);
     ASSERT_TRUE(
         queue_pair.push_send(1, peers.first.bench.at(address, queues::SendQueue::block_size)));
     peers.settle();
