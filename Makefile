@@ -74,7 +74,7 @@ test: lab-tree ## tests in guests, T='recovery and link_down' as pytest -k; KERN
 fuzz_guest = tools/lab/exec --tests -- pytest-3 -v tools/testing/module --setting CXIB_FIRST_SEED=$(or $(FIRST_SEED),1) --run
 fuzz: lab ## a device and programs that do anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
 	@$(fuzz_guest) module-bad-requests --setting CXIB_REQUESTS=$$((200 * $(or $(SEEDS),2000)))
-	@$(fuzz_guest) module-random-devices-all --setting CXIB_SEEDS=$(or $(SEEDS),2000)
+	@$(fuzz_guest) module-random-devices-debug --setting CXIB_SEEDS=$(or $(SEEDS),2000)
 	@$(fuzz_guest) module-random-faults-connectx5-debug
 	@$(fuzz_guest) module-random-faults-connectx7-debug
 

@@ -10,7 +10,6 @@ import unittest
 
 import rdma
 import verbs
-from cxemu_machines import with_kernels
 from machine import CHECK, LONG, Guest
 from pyverbs import enums
 
@@ -32,7 +31,7 @@ def loss_plan() -> str:
 
 
 LOSS = Guest("loss", driver="mlx5", hcas=4, sm="cxemu", faults=loss_plan(), level=LONG)
-GUESTS = [*with_kernels(LOSS, "debug"), LOSS.but("loss-cxib", driver="cxib", level=CHECK)]
+GUESTS = [LOSS, LOSS.but("loss-cxib", driver="cxib", level=CHECK)]
 MESSAGES = 200
 SEED = 1
 END = 0xFFFFFF  # number of the last message

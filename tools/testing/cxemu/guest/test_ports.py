@@ -4,10 +4,9 @@
 import unittest
 
 import rdma
-from cxemu_machines import with_kernels
 from machine import Guest
 
-GUESTS = with_kernels(Guest("ports", driver="mlx5", hcas=1, sm="cxemu", cxemu="--ports 2"), "debug")
+GUEST = Guest("ports", driver="mlx5", hcas=1, sm="cxemu", cxemu="--ports 2")
 
 
 class TwoPorts(unittest.TestCase):

@@ -6,14 +6,13 @@ import pathlib
 import unittest
 
 import rdma
-from cxemu_machines import DEVICE, IOMMU, with_kernels, with_tests
+from cxemu_machines import DEVICE, IOMMU, with_tests
 from machine import LONG, Guest
 
 GUESTS = [
     *DEVICE,
     *with_tests(IOMMU, "Reload.test_flr_devices_return"),
-    *with_kernels(Guest("reloads", driver="mlx5", hcas=1, settings=("CXEMU_RELOADS=50",), level=LONG, seconds=7200),
-                  "backports", "oldstable"),
+    Guest("reloads", driver="mlx5", hcas=1, settings=("CXEMU_RELOADS=50",), level=LONG, seconds=7200),
 ]
 DRIVER = pathlib.Path("/sys/bus/pci/drivers/mlx5_core")
 RELOADS = int(os.environ.get("CXEMU_RELOADS", "3"))

@@ -40,7 +40,7 @@ GUESTS = [
     CXIB.but("cxib", envelope=True),
     MLX5.but("mlx5-some", level=CHECK).with_tests("tests.test_qp", "tests.test_odp", "tests.test_mlx5_dm_ops"),
     # A kernel that is several times slower, even more so on a busy machine.
-    MLX5, MLX5.but("debug", kernel="debug", seconds=7200),
+    MLX5, CXIB.but("debug", kernel="debug", level=LONG, seconds=7200),
     # On a device with firmware of 2016 MRs keep their keys when their access rights change, and DEVX is unsupported
     # instead of forbidden, which the tests distinguish.
     CXIB.but("old-firmware", cxemu="--profile connectx4-2016", settings=("SUITE_PROFILE=connectx4-2016",)).with_tests(

@@ -21,7 +21,7 @@ import wire
 from load import iser_disk, nvme_disk, rds_streams, writes
 from machines import GOES, POLLING, POLLING_DEBUG
 
-GUESTS = [GOES, *POLLING, next(guest for guest in POLLING_DEBUG if "thread-thread" in guest.name)]
+GUESTS = [GOES, *POLLING, POLLING_DEBUG]
 READY = b"ready"
 
 
