@@ -7,6 +7,7 @@
 #include "tables/work_queue.hpp"
 
 #include <array>
+#include <fmt/format.h>
 #include <utility>
 
 namespace cxemu::hca {

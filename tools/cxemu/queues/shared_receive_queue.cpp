@@ -3,6 +3,7 @@
 
 #include "hca/hca.hpp"
 #include "queues/rules.hpp"
+#include "queues/wqe_envelope.hpp"
 #include "tables/events.hpp"
 #include "tables/work_queue.hpp"
 

@@ -2,6 +2,7 @@
 #include "base/write_file.hpp"
 #include "check/entry_faults.hpp"
 #include "check/fault_plan.hpp"
+#include "hwtab/view.hpp"
 #include "tables/work_queue.hpp"
 
 #include <algorithm>

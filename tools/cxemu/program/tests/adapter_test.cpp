@@ -172,10 +172,10 @@ TEST_F(AdapterTest, HundredsOfVirtualMachinesLeakNothing) {
     std::vector<std::ptrdiff_t> growth;
     for (int i = 0; i <= warm_up + (measurements * machines); ++i) {
         if (i >= warm_up && (i - warm_up) % machines == 0) {
-            const std::size_t now = testing::allocated_bytes();
+            const std::size_t allocated = testing::allocated_bytes();
             if (bytes)
-                growth.push_back(static_cast<std::ptrdiff_t>(now - *bytes));
-            bytes = now;
+                growth.push_back(static_cast<std::ptrdiff_t>(allocated - *bytes));
+            bytes = allocated;
             descriptors = descriptors.value_or(testing::open_descriptors());
         }
         VirtualMachine machine = start();
