@@ -17,7 +17,7 @@ cxemu_lock = mkdir -p $(dir $(CXEMU_BUILD)) && flock $(dir $(CXEMU_BUILD)).cxemu
 
 cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja -DCXEMU_UNITY=$(CXEMU_UNITY)
 
-.PHONY: cxemu cxemu-tests cxemu-connections cxemu-fuzz cxemu-single-files
+.PHONY: cxemu cxemu-test-programs cxemu-tests cxemu-connections cxemu-fuzz cxemu-single-files
 
 cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
@@ -29,9 +29,11 @@ cxemu_configure_sanitized = $(cxemu_configure) -B $(cxemu_sanitized) --log-level
     -DCXEMU_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=$(CXEMU_CLANG)
 cxemu_build_sanitized = $(cxemu_lock) $(CXEMU_EXEC) cmake --build $(cxemu_sanitized) -j $(CXEMU_JOBS)
 
-cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=commands chooses
+cxemu-test-programs:
 	@$(cxemu_configure_sanitized)
 	@$(cxemu_build_sanitized) $(if $(ROOM),--target cxemu_$(ROOM)_tests)
+
+cxemu-tests: cxemu-test-programs ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=commands chooses
 	@$(CXEMU_EXEC) ctest --test-dir $(cxemu_sanitized) --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
 
 # Not optimized: what counts is that each file compiles, whatever stands before it in a batch of CXEMU_UNITY.

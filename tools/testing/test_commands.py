@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tests that are commands: static checks, tables, documentation, packages, unit tests of cxemu, short benchmarks.
+"""The tests that are commands: static checks, tables, documentation, packages, short benchmarks.
 
 A command that exits with 77 is skipped; the last line of its output is the reason.
 """
@@ -49,7 +49,6 @@ COMMANDS = [
 
     command("sparse", "check", f"{STATIC}/sparse", "debug"),
     command("coccicheck", "check", f'{STATIC}/coccicheck.py "$(tools/lab/kdir debug)"', "debug"),
-    command("cxemu-units", "check", "make -s cxemu-tests"),
     command("cxemu-fuzz", "check", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=20 CXEMU_FUZZ_SEED=1"),
     command("kunit-coverage", "check", "tools/testing/kunit/coverage build/coverage build/tests/kunit-suites && "
             "tools/testing/kunit/suites.py build/coverage/summary.json kunit/tested_in_guests.toml"),
@@ -58,10 +57,7 @@ COMMANDS = [
     command("package-libraries", "check", f"{PACKAGE}/libraries"),
     command("package-other-processor", "check", f"{PACKAGE}/cross arm64"),
     command("package-oldest-kernel", "check", f"{PACKAGE}/compile bookworm"),
-    command("package-newest-kernel", "check", f"{PACKAGE}/compile backports"),
     command("demo", "check", "tools/demo/run"),
-    command("bench-ulps", "check", "tools/bench/run --try ulps"),
-    command("bench-polling", "check", "tools/bench/polling/run --kernel stock"),
 
     command("cxemu-fuzz-long", "long", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=600"),
     command("cxemu-connections", "long", "make -s cxemu-connections CXEMU_TRANSPORT_SEEDS=20000"),
@@ -70,6 +66,9 @@ COMMANDS = [
     command("sparse-backports", "long", f"{STATIC}/sparse debug-backports", "debug-backports"),
     command("sparse-oldstable", "long", f"{STATIC}/sparse debug-oldstable", "debug-oldstable"),
     command("kunit-mutants", "long", "tools/testing/kunit/mutants", "debug"),
+    command("package-newest-kernel", "long", f"{PACKAGE}/compile backports"),
+    command("bench-ulps", "long", "tools/bench/run --try ulps"),
+    command("bench-polling", "long", "tools/bench/polling/run --kernel stock"),
     command("xrc-qperf", "long", "tools/testing/xrcrcv/build_program qperf"),
     command("package-all", "long", f"{PACKAGE}/build"),
     command("package-boot", "long", f"{PACKAGE}/run --boot trixie"),
