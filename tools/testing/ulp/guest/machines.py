@@ -24,7 +24,7 @@ GOES = Guest("goes", sm="cxemu", hcas=3)
 # KASAN must report each use of freed memory, not only the first.
 DEBUG = Guest("debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS, settings=("ULP_POLLING=random:1",))
 
-WHOLE = STOCK.but("whole", envelope=False, settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
+ALL = STOCK.but("all", envelope=False, settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
 TWO_ALL = TWO.but("guests-all", builds=(ALL_MODULES,), level=LONG, seconds=7200)
 IN_TREE = MLX5.but("in-tree", level=LONG, seconds=7200)
 RXE_ALL = RXE.but("rxe-all", level=LONG, seconds=7200)
@@ -40,4 +40,4 @@ POLLING = [STOCK.but(f"polling-{contexts.replace(':', '-')}", envelope=False, bu
                      settings=(f"ULP_POLLING={contexts}",), level=LONG, seconds=7200) for contexts in CONTEXTS]
 POLLING_DEBUG = DEBUG.but("polling-thread-thread-debug", settings=("ULP_POLLING=thread:thread",), level=LONG, seconds=7200)
 
-EVERY_PROTOCOL = [WHOLE, TWO_ALL, IN_TREE]
+EVERY_PROTOCOL = [ALL, TWO_ALL, IN_TREE]
