@@ -76,9 +76,9 @@ class BindCommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def refuse(self, *words: str) -> str:
+    def refuse(self, *words: str, status: int = 1) -> str:
         done = run(*words)
-        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.returncode, status, done.stdout)
         return done.stderr
 
 
@@ -196,6 +196,28 @@ class BindCommand(BindCommandTest):
         self.assertIn("mlx5_core", self.refuse("cxib", self.hca.name, "--boot"))
         self.assertEqual(driver_of(self.hca), "mlx5_core")
 
+    def test_boot_rule_that_cannot_be_removed_is_a_failure(self) -> None:
+        self.succeed("cxib", self.hca.name, "--boot")
+        subprocess.run(["mount", "--bind", RULES, RULES], check=True)
+        self.addCleanup(subprocess.run, ["umount", RULES], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", RULES], check=True)
+        for words in ("back", "all", "--boot"), ("back", self.hca.name, "--boot"):
+            self.assertIn(f"cannot be removed; {self.hca.name} keeps its driver, cxib", self.refuse(*words))
+        self.assertEqual(driver_of(self.hca), "cxib")
+
+    def test_commands_at_a_time_agree(self) -> None:
+        children = [subprocess.Popen([COMMAND, command, self.hca.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                    for command in ("cxib", "back", "cxib", "back")]
+        for child in children:
+            self.assertEqual(child.wait(120), 0, child.communicate())
+
+    def test_reservation_that_force_takes_is_named(self) -> None:
+        override = self.other / "driver_override"
+        override.write_text("vfio-pci")
+        self.addCleanup(override.write_text, "\n")
+        self.assertIn("it was reserved for vfio-pci", self.succeed("cxib", self.other.name, "--force"))
+        self.succeed("back", self.other.name)
+
     def test_boot_rule_runs_installed_command_only(self) -> None:
         (PROGRAMS / COMMAND.name).rename(PROGRAMS / "away")
         self.addCleanup((PROGRAMS / "away").rename, PROGRAMS / COMMAND.name)
@@ -211,7 +233,7 @@ class BindCommand(BindCommandTest):
             self.assertIn("there is no PCI device", self.refuse(command, "0000:ff:00.0"))
             self.assertIn("is no ConnectX", self.refuse(command, "0000:00:00.0"))
             for word in "", ".", "*", "../x", "0000:01:00.0;id":
-                self.assertIn(f"DEVICE is '{word}', must be a PCI address", self.refuse(command, word))
+                self.assertIn(f"DEVICE is '{word}', must be a PCI address", self.refuse(command, word, status=2))
 
     def test_other_user_refused(self) -> None:
         for words in ("cxib", self.hca.name), ("back", "all", "--boot"):

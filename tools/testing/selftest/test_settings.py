@@ -29,9 +29,12 @@ class SettingsTest(unittest.TestCase):
             (self.directory / name).chmod(0o755)
 
     def apply(self, *lines: str, end: str = "\n", devices: tuple[str, ...] = (DEVICE,)) -> subprocess.CompletedProcess[str]:
-        conf = self.directory / "conf"
-        conf.write_text("\n".join(lines) + end, encoding="utf-8")
-        environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "CXIB_SETTINGS_CONF": str(conf),
+        (self.directory / "conf").write_text("\n".join(lines) + end, encoding="utf-8")
+        return self.run_command(*devices)
+
+    def run_command(self, *devices: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
+                                    "CXIB_SETTINGS_CONF": str(self.directory / "conf"),
                                     "CXIB_SETTINGS_SYSFS": str(self.directory)}
         return subprocess.run(["bash", COMMAND, *devices], env=environment, capture_output=True, text=True, check=False)
 
@@ -65,6 +68,29 @@ class SettingsTest(unittest.TestCase):
     def test_lines_with_carriage_return_applied(self) -> None:
         self.apply("* cq_softirq_context softirq\r", "* cq_quantum_us 70\r")
         self.assertEqual([call.split()[8] for call in self.calls()], ["softirq", "70"])
+
+    def test_broken_characters_hide_no_line(self) -> None:
+        for end in b"\xe9", b"\xc3", b"\xf0\x9f":
+            (self.directory / "calls").unlink(missing_ok=True)
+            (self.directory / "conf").write_bytes(b"# qualit" + end + b"\n* cq_quantum_us 61\n")
+            done = self.run_command(DEVICE)
+            self.assertEqual((done.returncode, len(self.calls())), (0, 1), end)
+
+    def test_moderation_other_than_on_or_off_refused(self) -> None:
+        done = self.apply("* adaptive_moderation maybe")
+        self.assertEqual((done.returncode, self.calls()), (1, []))
+        self.assertIn("the value is 'maybe', must be on or off", done.stderr)
+
+    def test_long_value_refused(self) -> None:
+        done = self.apply(f"* cq_quantum_us {'9' * 100000}", "* cq_quantum_us 70")
+        self.assertEqual((done.returncode, len(self.calls())), (1, 1))
+        self.assertLess(len(done.stderr), 500)
+
+    def test_file_that_cannot_be_read_is_a_failure(self) -> None:
+        (self.directory / "conf").mkdir()
+        done = self.run_command(DEVICE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("conf cannot be read", done.stderr)
 
     def test_device_that_cxib_does_not_drive_named(self) -> None:
         done = self.apply("* cq_quantum_us 70", devices=(MISSING, "", DEVICE))
