@@ -16,6 +16,7 @@ TELLS_DUMP_FILL_KEY = 1 << 1
 GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, REG_MR, REREG_MR, DEREG_MR, ALLOC_MW = 0, 3, 4, 5, 9, 11, 13, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
+ATTACH_MCAST, DETACH_MCAST = 30, 31
 OPEN_XRCD, CREATE_XSRQ = 37, 39
 EXTENDED = 1 << 31
 XRC_REGISTRATION = 0x100B
@@ -48,8 +49,8 @@ PAGE_OF_CONTEXT, COMBINING_PAGE, UNCACHED_PAGE, ADDED_PAGE = 0, 2 << 8, 3 << 8, 
 """Offsets in pages at which UAR pages are mapped; the index of the page is added."""
 QP_UAR_PAGE_INDEX, QP_ADDED_REGISTER, CQ_UAR_PAGE_INDEX = 1 << 10, 1 << 3, 1 << 1
 QP_TARGET, QP_INITIATOR, QP_CREDITS_BY_PACKET, QP_STREAMS = 1 << 4, 1 << 5, 1 << 9, 1 << 11
-QP_STATE, QP_ACCESS_FLAGS, QP_PKEY_INDEX, QP_PORT, QP_AV, QP_PATH_MTU, QP_MIN_RNR_TIMER = \
-    1 << 0, 1 << 3, 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 15
+QP_STATE, QP_ACCESS_FLAGS, QP_PKEY_INDEX, QP_PORT, QP_QKEY, QP_AV, QP_PATH_MTU, QP_MIN_RNR_TIMER = \
+    1 << 0, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 15
 RESET, INIT, RTR, RTS, ERR = 0, 1, 2, 3, 6
 
 
@@ -222,6 +223,12 @@ class Device:
                              len(driver) // 8, room // 8, 0)
         os.write(self.file, header + core + driver)
         return struct.unpack_from("<I", response.raw, 8 + 4)[0]
+
+    def attach(self, qp: int, mgid: bytes, mlid: int) -> None:
+        os.write(self.file, struct.pack("<IHH16sIHH", ATTACH_MCAST, 8, 0, mgid, qp, mlid, 0))
+
+    def detach(self, qp: int, mgid: bytes, mlid: int) -> None:
+        os.write(self.file, struct.pack("<IHH16sIHH", DETACH_MCAST, 8, 0, mgid, qp, mlid, 0))
 
     def register_region(self, start: int, length: int, address: int, access: int) -> tuple[int, int]:
         """Returns the handle and the key."""
