@@ -307,6 +307,9 @@ static void cqe_report_unexpected(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
+	/* For example the RESIZE_CQ CQE of a RESIZE_CQ whose result is unknown. */
+	if (cxib_health_is_fatal(&ibdev->hw->health))
+		return;
 	ibdev_err_ratelimited(&ibdev->ib,
 			      "CQ 0x%x: unexpected CQE %s (0x%x) for QP 0x%x, WQE 0x%x\n",
 			      cq->cqn, hw_cqe_opcode_name(opcode), opcode,
