@@ -12,6 +12,8 @@ MODULE = pathlib.Path(os.environ.get("CXIB_MODULE", "cxib.ko"))
 DEVICES = pathlib.Path("/sys/bus/pci/devices")
 DRIVER = pathlib.Path("/sys/bus/pci/drivers/cxib")
 MELLANOX = "15b3:"
+LOG_WARNING, LOG_LEVEL = 4, 7
+"""A level of the kernel log, and the bits of a record's priority that are its level."""
 
 
 def device_id(device: pathlib.Path) -> str:
@@ -47,8 +49,8 @@ def write_attribute(path: pathlib.Path, value: str) -> None:
     write_bytes(path, value.encode())
 
 
-def kernel_log(*options: str) -> str:
-    return subprocess.run(["dmesg", "--notime", *options], check=True, capture_output=True, text=True).stdout
+def kernel_log() -> str:
+    return subprocess.run(["dmesg", "--notime"], check=True, capture_output=True, text=True).stdout
 
 
 class LogTail:
@@ -58,6 +60,7 @@ class LogTail:
         self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self.descriptor, 0, os.SEEK_END)
         self.lines: list[str] = []
+        self.levels: list[int] = []
         self.times: list[float] = []
 
     def close(self) -> None:
@@ -75,12 +78,18 @@ class LogTail:
                 continue  # the oldest ones were overwritten
             facts, _, text = record.decode(errors="replace").partition(";")
             self.lines.append(text.splitlines()[0])
+            self.levels.append(int(facts.split(",")[0]) & LOG_LEVEL)
             self.times.append(int(facts.split(",")[2]) / 1e6)
 
     def text(self) -> str:
         """All messages so far, one per line."""
         self.read()
         return "".join(f"{line}\n" for line in self.lines)
+
+    def warnings(self) -> list[str]:
+        """The messages so far of level warning and above."""
+        self.read()
+        return [line for line, level in zip(self.lines, self.levels, strict=True) if level <= LOG_WARNING]
 
     def last_time(self, text: str) -> float:
         """Time of the last message with this text, in seconds since boot."""
@@ -91,6 +100,7 @@ class LogTail:
         """Discards all messages so far."""
         self.read()
         self.lines.clear()
+        self.levels.clear()
         self.times.clear()
 
 

@@ -44,8 +44,11 @@ def install(test: unittest.TestCase, file: pathlib.Path, directory: pathlib.Path
 
 
 def start_udev(test: unittest.TestCase) -> None:
-    subprocess.run(["/usr/lib/systemd/systemd-udevd", "--daemon"], check=True)
-    test.addCleanup(subprocess.run, ["udevadm", "control", "--exit"], check=True)
+    """udev runs until the end of the test: later it would rename the devices of other tests."""
+    daemon = subprocess.Popen(["/usr/lib/systemd/systemd-udevd"], stderr=subprocess.DEVNULL)
+    test.addCleanup(daemon.wait)
+    test.addCleanup(daemon.terminate)
+    until(lambda: subprocess.run(["udevadm", "control", "--ping"], check=False).returncode == 0, "udev is ready")
 
 
 def udev_properties(hca: pathlib.Path) -> dict[str, str]:
