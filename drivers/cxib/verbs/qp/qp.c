@@ -761,6 +761,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	if (qp->dct)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
+	cxib_leave_mcast_groups(qp);
 	reset_error = qp->pipelining ? qp_reset_pipelined(ibdev, qp) :
 				       qp_reset_in_device(ibdev, qp);
 	destroy.before = HW_CMD_2RST_QP;
@@ -775,6 +776,7 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	qp->user.pinned = pinned;
 	if (!reset_error)
 		qp_destroy_in_device(ibdev, qp);
+	cxib_forget_mcast_groups(qp);
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		qp_free_memory(ibdev, qp, 0);

@@ -199,7 +199,8 @@ struct cxib_drain {
  * @dct: state of a DCT; NULL for others
  * @mad_flush_index: when DMA is off, the driver flushes MADs up to this WQEBB; protected by the
  *	lock of the send CQ
- * @mutex: serializes modify_qp; protects the members below
+ * @mutex: serializes modify_qp and changes of @groups; protects the members below
+ * @groups: multicast groups of the QP
  * @state: enum ib_qp_state; written with the mutex and the lock of the SQ held, read without a lock
  * @access: IB_ACCESS_REMOTE_… of the remote peer
  * @drain: NULL until the SQ is drained for the first time
@@ -233,7 +234,8 @@ struct cxib_qp {
 	struct ib_qp *wc_qp;
 	struct cxib_dct *dct;
 	u32 mad_flush_index;
-	struct mutex mutex; /* state, attributes */
+	struct mutex mutex; /* state, attributes, groups */
+	struct hlist_head groups;
 	struct cxib_drain *drain;
 	struct cxib_pipelining *pipelining;
 	u8 state;
@@ -371,6 +373,8 @@ void cxib_drain_destroy(struct cxib_qp *qp);
 /* multicast.c */
 int cxib_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 int cxib_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+void cxib_leave_mcast_groups(struct cxib_qp *qp);
+void cxib_forget_mcast_groups(struct cxib_qp *qp);
 
 /* restrack.c */
 int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib);
