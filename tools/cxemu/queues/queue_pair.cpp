@@ -865,11 +865,14 @@ void QueuePair::ring_send_doorbell(std::uint16_t end) {
         return;
     }
     const auto announced = static_cast<std::uint16_t>(*record);
+    if (!send_queue_.has_room_for(announced))
+        return post_sends(announced);
     const auto posted = send_queue_.posted();
-    const auto by_doorbell = static_cast<std::uint16_t>(end - posted);
-    const auto by_record = static_cast<std::uint16_t>(announced - posted);
-    const bool confirmed = by_doorbell != 0 && by_doorbell <= by_record;
-    post_sends(confirmed && send_queue_.has_room_for(announced) ? end : announced);
+    const auto waiting = [&](std::uint16_t counter) {
+        const auto blocks = static_cast<std::uint16_t>(counter - posted);
+        return blocks <= send_queue_.blocks() ? blocks : std::uint16_t{0};
+    };
+    post_sends(static_cast<std::uint16_t>(posted + std::min(waiting(end), waiting(announced))));
 }
 
 void QueuePair::post_sends(std::uint16_t counter) {

@@ -227,9 +227,9 @@ public:
     /// Joins these scheduling groups until reset.
     void replace_groups(SchedulingGroups groups) { resources_.groups = std::move(groups); }
 
-    /// Posts what a doorbell announces.
-    /// \param end first WQEBB after the WQE whose control segment was written to the doorbell. If
-    /// no such WQE is waiting according to the doorbell record, all that the record has is posted.
+    /// Posts the WQEs that both the doorbell and the doorbell record announce. What only the record
+    /// announces waits for its doorbell: its payload may still be on its way to device memory.
+    /// \param end first WQEBB after the WQE whose control segment was written to the doorbell
     void ring_send_doorbell(std::uint16_t end);
 
     /// Whether posted WQEs are announced in the doorbell record; otherwise only by doorbells.
