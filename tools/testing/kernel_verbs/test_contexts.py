@@ -18,7 +18,7 @@ from control import until
 from exerciser import ROUNDS, UlpTest, kernel_objects, run_case, tests_each_case
 from machines import ALL, DEBUG
 
-GUESTS = [*ALL, DEBUG]
+GUESTS = [*ALL, DEBUG.with_tests("Contexts", "Traced")]
 MESSAGES = 1000
 """Of a round of traffic: MESSAGES of module/cases_contexts.c."""
 CONTEXTS = ("softirq", "thread", "own_thread", "workqueue", "unbound")

@@ -11,10 +11,10 @@ import threading
 from completion_queues import Shown
 from control import control, control_lines, until
 from exerciser import UlpTest, run_case
-from machines import DEBUG, STOCK
+from machines import DEBUG, SEEDS_DEBUG, STOCK
 from recovering import RecoveryTest
 
-GUESTS = [STOCK, DEBUG]
+GUESTS = [STOCK, SEEDS_DEBUG, DEBUG.with_tests("UnaskedEvents.test_repeated_events_shown_as_late")]
 TRACE = pathlib.Path("/sys/kernel/tracing")
 LATE = TRACE / "events/cxib/cq_late/enable"
 UNKNOWN = 0xfffffe

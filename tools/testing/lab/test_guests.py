@@ -72,7 +72,6 @@ def make_resumable(*words: str) -> Done:
 # ---- commands ----
 
 
-@in_check
 def test_exit_status_and_output_are_those_of_command() -> None:
     done = lab("--", "echo to-out; echo to-err >&2; exit 7")
     assert (done.status, done.out, done.err) == (7, "to-out\n", "to-err\n")
@@ -295,7 +294,6 @@ def endless_run(log: pathlib.Path) -> Iterator[subprocess.Popen]:
         child.wait()
 
 
-@in_check
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_leaves_nothing_behind(number: signal.Signals, tmp_path: pathlib.Path) -> None:
     mounts = pathlib.Path("/proc/mounts").read_text(encoding="utf-8").count(str(REPO))

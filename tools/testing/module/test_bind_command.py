@@ -18,11 +18,10 @@ from machine import LONG, Guest
 
 BIND = Guest("bind-command", driver="mlx5", builds=("tools/testing/module/build --kernel KERNEL",))
 GUESTS = [
-    BIND.with_tests(*(f"BindCommand.test_{name}" for name in (
-        "list_shows_hcas_and_drivers", "hca_given_to_cxib_and_back", "boot_rule_binds_hca_to_cxib", "hca_in_use_refused",
-        "udev_knows_infiniband_hca_as_with_kernel_driver")), "Settings"),
+    BIND.with_tests("BindCommand.test_hca_given_to_cxib_and_back", "BindCommand.test_boot_rule_binds_hca_to_cxib",
+                    "Settings.test_settings_applied_whenever_hca_is_bound"),
     BIND.but("bind-command-all", level=LONG).with_tests("BindCommand", "Settings"),
-    BIND.but("bind-command-refused", cxemu="--capability rc=0").with_tests("Refusal"),
+    BIND.but("bind-command-refused", cxemu="--capability rc=0", level=LONG).with_tests("Refusal"),
 ]
 SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
 COMMAND = SCRIPTS / "cxib-bind"

@@ -13,13 +13,11 @@ import subprocess
 
 import guest
 import hw
-import module_machines as machines
 from guest import DEVICES, DRIVER, MELLANOX, MODULE, ModuleTest, driver_of, find_device, write_attribute
-from machine import Guest
+from machine import LONG, Guest
 
-BINDING = Guest("binding", driver="none", hcas=1,
-                options=("--qemu", "-device bochs-display -device pci-testdev -device rtl8139,romfile="))
-GUESTS = [BINDING, machines.on_debug(BINDING)]
+GUEST = Guest("binding-debug", driver="none", kernel="debug", hcas=1, level=LONG,
+              options=("--qemu", "-device bochs-display -device pci-testdev -device rtl8139,romfile="))
 FRAME_BUFFER = "1234:1111"
 SMALL_MEMORY_BAR = "1b36:0005"
 PORT_BAR = "10ec:8139"

@@ -18,13 +18,14 @@ from hca import DEBUGFS, HcaTest, driver_interrupts, interrupts
 from machine import LONG, Guest
 
 VIRTUAL_ID = "1018"
-VIRTUAL = Guest("bring-up-virtual", driver="none", cxemu=f"--device-id {VIRTUAL_ID}", settings=("CXIB_CYCLES=1",))
+VIRTUAL = Guest("bring-up-virtual-debug", driver="none", kernel="debug", cxemu=f"--device-id {VIRTUAL_ID}",
+                settings=("CXIB_CYCLES=1",), level=LONG)
 REFUSED = Guest("bring-up-refused", driver="none", hcas=1, cxemu="--capability port_type=1")
 CYCLES_100 = machines.BRING_UP.but("cycles", cxemu="", settings=("CXIB_CYCLES=100",), level=LONG, seconds=7200)
-PHYSICAL = (machines.BRING_UP, machines.BRING_UP_DEBUG, machines.UNCOUNTED, machines.UNCOUNTED_DEBUG, CYCLES_100)
+PHYSICAL = (machines.BRING_UP, machines.BRING_UP_DEBUG, machines.UNCOUNTED, CYCLES_100)
 GUESTS = [
     *(each.with_tests("BringUp", "FailedReset") for each in PHYSICAL),
-    *(each.with_tests("BringUp") for each in (VIRTUAL, machines.on_debug(VIRTUAL))),
+    VIRTUAL.with_tests("BringUp"),
     *(each.with_tests("Refusal") for each in (REFUSED, machines.on_debug(REFUSED))),
 ]
 TRACING = pathlib.Path("/sys/kernel/tracing")

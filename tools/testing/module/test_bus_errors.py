@@ -11,7 +11,7 @@ from control import until
 from guest import MELLANOX, find_devices
 from recovering import RecoveryTest
 
-GUESTS = [machines.DEBUG, machines.RECOVERY, machines.RECOVERY_DEBUG]
+GUESTS = [machines.RECOVERY, machines.RECOVERY_DEBUG]
 INJECTOR = pathlib.Path("/dev/aer_inject")
 EXTENDED_CONFIGURATION = 4096  # bytes of configuration space; without extended space 256
 POWER_MANAGEMENT = pathlib.Path("/sys/module/pcie_aspm")

@@ -20,7 +20,7 @@ from machine import LONG
 
 SOME = tuple(f"CommandFaults.test_{name}" for name in (
     "status_fails_command", "zero_length_fails_command", "garbage_output_survived", "hang_times_out"))
-FAULTS = machines.WRONG_DEVICES.but("faults", settings=("CXIB_COMMANDS=12",))
+FAULTS = machines.WRONG_DEVICES.but("faults", settings=("CXIB_COMMANDS=6",))
 GUESTS = [
     FAULTS.with_tests(*SOME, "CommandFaults.test_bring_up_continues_without_optional_commands",
                       "CommandFaults.test_bring_up_without_registers_has_port"),

@@ -25,10 +25,10 @@ from guest import driver_of
 from hca import DEBUGFS, HcaTest
 from machine import LONG
 
-RANDOM = machines.WRONG_DEVICES.but("random-devices", settings=("CXIB_SEEDS=40",))
+RANDOM = machines.WRONG_DEVICES.but("random-devices", settings=("CXIB_SEEDS=20",))
 GUESTS = [
     machines.WRONG_DEVICES_DEBUG, RANDOM, machines.on_debug(RANDOM, settings=("CXIB_SEEDS=12",)),
-    RANDOM.but("random-devices-all", settings=("CXIB_FIRST_SEED=41", "CXIB_SEEDS=400"), level=LONG, seconds=10800),
+    RANDOM.but("random-devices-all", settings=("CXIB_FIRST_SEED=21", "CXIB_SEEDS=400"), level=LONG, seconds=10800),
 ]
 FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))

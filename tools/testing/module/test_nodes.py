@@ -9,7 +9,7 @@ import control
 import module_machines as machines
 from hca import HcaTest, interrupts
 
-GUESTS = [machines.UNCOUNTED, machines.UNCOUNTED_DEBUG]
+GUEST = machines.UNCOUNTED
 NODES = pathlib.Path("/sys/devices/system/node")
 MEMORY = pathlib.Path("/sys/devices/system/memory")
 LOG = control.DIRECTORY.parent / "commands"

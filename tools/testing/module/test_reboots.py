@@ -2,14 +2,12 @@
 """Restarts the kernel while cxib drives two HCAs: by a machine reset, which shuts nothing down, by an orderly reboot, and by
 kexec, which leaves the devices in their state. Afterwards they must come up and receive datagrams."""
 
-import module_machines as machines
 import test_datagrams
 import test_fabric
 from machine import LONG, Guest
 
-KEXEC = Guest("reboots", sm="opensm", reboots=2, options=("--reboot-by", "kexec"))
-WAYS = [KEXEC, *(KEXEC.but(f"reboots-{way}", options=("--reboot-by", way), level=LONG) for way in ("reset", "reboot"))]
-GUESTS = [*WAYS, machines.on_debug(KEXEC)]
+GUESTS = [Guest(f"reboots-{way}", kernel=kernel, sm="opensm", reboots=2, options=("--reboot-by", way), level=LONG)
+          for way, kernel in (("kexec", "debug"), ("reset", "stock"), ("reboot", "stock"))]
 
 
 class Subnet(test_fabric.Subnet):

@@ -16,9 +16,9 @@ import guest
 import rdma
 import traffic
 from guest import MELLANOX, find_devices, override
-from machine import Guest
+from machine import LONG, Guest
 
-GUEST = Guest("tool-output", driver="none")
+GUEST = Guest("tool-output", driver="none", level=LONG)
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; ends only a test that has already failed
 

@@ -7,15 +7,13 @@ import pathlib
 import re
 
 import guest
-import module_machines as machines
 import raw_verbs
 import rdma
 import test_user_space
 from control import control
-from machine import Guest
+from machine import LONG, Guest
 
-REGISTERS = Guest("registers", sm="cxemu", cxemu="--write-combining")
-GUESTS = [REGISTERS, machines.on_debug(REGISTERS, settings=("CXIB_ROUNDS=20",))]
+GUEST = Guest("registers-debug", kernel="debug", sm="cxemu", cxemu="--write-combining", settings=("CXIB_ROUNDS=20",), level=LONG)
 MEMORY_TYPES = pathlib.Path("/sys/kernel/debug/x86/pat_memtype_list")
 COMBINED, SEPARATE = 0, 1  # kinds of UAR pages
 DOORBELL_SPACING = 4096

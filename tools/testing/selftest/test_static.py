@@ -183,7 +183,7 @@ class FileKinds(unittest.TestCase):
     def test_scripts_known_by_first_line(self) -> None:
         self.assertTrue(files.is_shell("tools/testing/coverage"))
         self.assertFalse(files.is_shell("tools/testing/run"))
-        self.assertTrue(files.is_python("tools/testing/kunit/ktap.py"))
+        self.assertTrue(files.is_python("tools/testing/kunit/suites.py"))
         self.assertFalse(files.is_python("tools/testing/coverage"))
 
 

@@ -19,12 +19,13 @@ WHOLE = ("CXEMU_MATRIX=whole",)
 
 # HCAs without subnet manager.
 DEVICE = with_kernels(Guest("device", driver="mlx5", settings=("CXEMU_RELOADS=1",)), "backports", "oldstable")
-IOMMU = [Guest("iommu", driver="mlx5", sm="cxemu", iommu=True, settings=("CXEMU_RELOADS=1",))]
+IOMMU = [Guest("iommu", driver="mlx5", sm="cxemu", iommu=True, settings=("CXEMU_RELOADS=1",), level=LONG)]
 # The debug kernel examines the in-tree driver more than the emulator: one guest suffices.
 DEBUG = Guest("debug", driver="mlx5", kernel="debug", sm="cxemu", iommu=True, level=LONG)
-REBOOTS = [Guest("reboots", driver="mlx5", sm="cxemu", reboots=1)]
-VIRTUAL = [Guest("virtual", driver="mlx5", sm="cxemu", cxemu="--device-id 1018", settings=("CXEMU_DEVICE_ID=1018",))]
-SIGNATURES = [Guest("signatures", driver="mlx5", sm="cxemu")]
+REBOOTS = [Guest("reboots", driver="mlx5", sm="cxemu", reboots=1, level=LONG)]
+VIRTUAL = [Guest("virtual", driver="mlx5", sm="cxemu", cxemu="--device-id 1018", settings=("CXEMU_DEVICE_ID=1018",),
+                level=LONG)]
+SIGNATURES = [Guest("signatures", driver="mlx5", sm="cxemu", level=LONG)]
 
 # OpenSM, diagnostic tools, datagrams, multicast, IPoIB; the packets on the wire.
 FABRIC = [Guest("fabric", driver="mlx5", hcas=3, sm="opensm",
@@ -43,10 +44,9 @@ TRANSPORT = [
 WIRE = [Guest("wire", driver="mlx5", sm="cxemu", settings=("CXEMU_ROUNDS=3",),
               packets=("rc", "uc", "xrc", "long", "read", "atomic", "acknowledge", "global"))]
 
-TWO_PORTS = [Guest("migration", driver="mlx5", sm="cxemu", cxemu="--ports 2")]
+TWO_PORTS = [Guest("migration", driver="mlx5", sm="cxemu", cxemu="--ports 2", level=LONG)]
 # The tests restart OpenSM, and a program overruns its CQ on purpose.
-SUBNET_CXIB = [Guest("subnet-cxib", sm="opensm", allow="../module/violations_of_overruns.toml")]
-SUBNET_CXIB.append(SUBNET_CXIB[0].but("subnet-cxib-debug", kernel="debug", level=LONG))
+SUBNET_CXIB = [Guest("subnet-cxib-debug", kernel="debug", sm="opensm", allow="../module/violations_of_overruns.toml", level=LONG)]
 
 # Profile, PCI device IDs of its physical and its virtual function, major version of its firmware, Gbit/s of a lane.
 PROFILES = (

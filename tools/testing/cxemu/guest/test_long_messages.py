@@ -13,7 +13,7 @@ import unittest
 
 import rdma
 import verbs
-from machine import Guest
+from machine import LONG, Guest
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
@@ -23,7 +23,8 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
-GUEST = Guest("messages", driver="mlx5", sm="cxemu", cxemu="--capability log_max_msg=31", allow="expected_violations.toml")
+GUEST = Guest("messages", driver="mlx5", sm="cxemu", cxemu="--capability log_max_msg=31", allow="expected_violations.toml",
+              level=LONG)
 PIECE = 32 << 20  # bytes
 LONGEST = 1 << 31
 HALF = LONGEST // 2  # an SGE has at most 2 GiB - 1

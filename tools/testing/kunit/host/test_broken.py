@@ -8,7 +8,7 @@ from guests.run import GuestRun
 from machine import Guest
 
 REPO = pathlib.Path(__file__).resolve().parents[4]
-BROKEN = Guest("broken", driver="none", kernel="debug", hcas=0, append="log_buf_len=2M",
+BROKEN = Guest("broken", driver="none", kernel="debug", hcas=0,
                builds=("tools/testing/module/build --kernel KERNEL --broken",),
                settings=(f"CXIB_MODULE={REPO}/build/modules-debug-broken/cxib.ko",
                          "KUNIT_MODULE=kunit/broken/cxib_kunit_broken.ko"))

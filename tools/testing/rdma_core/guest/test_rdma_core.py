@@ -6,7 +6,7 @@ import unittest
 
 import record
 from cxemu_machines import MATRIX
-from machine import CHECK, LONG, Guest
+from machine import LONG, Guest
 
 # munmap() unmaps a page before it calls the MMU notifier. If the in-tree driver prefetches present pages in between, the
 # RDMA core warns that a page is mapped for the device and missing in the process.
@@ -16,11 +16,11 @@ CXIB = Guest("cxib", sm="cxemu", cxemu="--profile connectx7", runner="suite.py",
 MLX5 = CXIB.but("mlx5", driver="mlx5", reports=PREFETCH, level=LONG)
 
 
-def over_vfio(profile: str, level: str) -> Guest:
+def over_vfio(profile: str) -> Guest:
     """A guest in which vfio-pci is the HCA's only driver. Profiles before connectx5 lack umem_uid_0, which rdma-core's
     driver needs."""
     return Guest(f"vfio-{profile}", driver="none", hcas=1, iommu=True, cxemu=f"--profile {profile} --subnet-manager",
-                 allow="vfio_violations.toml", runner="over_vfio.py", level=level, only=("tests.test_mlx5_vfio",))
+                 allow="vfio_violations.toml", runner="over_vfio.py", level=LONG, only=("tests.test_mlx5_vfio",))
 
 
 def on_profile(guest: Guest) -> Guest:
@@ -38,17 +38,15 @@ def on_profile(guest: Guest) -> Guest:
 
 GUESTS = [
     CXIB.but("cxib", envelope=True),
-    MLX5.but("mlx5-some", level=CHECK).with_tests("tests.test_qp", "tests.test_odp", "tests.test_mlx5_dm_ops"),
     # A kernel that is several times slower, even more so on a busy machine.
     MLX5, CXIB.but("debug", kernel="debug", level=LONG, seconds=7200),
     # On a device with firmware of 2016 MRs keep their keys when their access rights change, and DEVX is unsupported
     # instead of forbidden, which the tests distinguish.
-    CXIB.but("old-firmware", cxemu="--profile connectx4-2016", settings=("SUITE_PROFILE=connectx4-2016",)).with_tests(
+    CXIB.but("old-firmware", cxemu="--profile connectx4-2016", settings=("SUITE_PROFILE=connectx4-2016",), level=LONG).with_tests(
         *(f"tests.test_mr.MRTest.test_mr_rereg_{what}" for what in ("access", "pd", "addr")),
         "tests.test_mlx5_flow.Mlx5MatcherTest.test_tx_packet_reformat"),
-    CXIB.but("backports-odp", kernel="backports").with_tests("tests.test_odp"),
     *(CXIB.but(kernel, kernel=kernel, level=LONG) for kernel in ("backports", "oldstable")),
-    over_vfio("connectx5", CHECK), over_vfio("connectx6", LONG), over_vfio("connectx7", LONG),
+    *(over_vfio(f"connectx{generation}") for generation in (5, 6, 7)),
     *(on_profile(guest) for guest in MATRIX if not guest.name.endswith("-connectx7-physical")),
 ]
 

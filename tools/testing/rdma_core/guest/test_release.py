@@ -14,8 +14,8 @@ from machine import LONG, Guest
 from programs import TREE
 
 BOOKWORM = Guest("44", sm="cxemu", cxemu="--profile connectx7", builds=("tools/testing/rdma_core/release_tree bookworm",),
-                 settings=("SUITE_TREE=/repo/build/rdma-core/bookworm/tree",))
-FORKY = BOOKWORM.but("65", builds=("tools/testing/rdma_core/release_tree --if-there forky",), level=LONG,
+                 level=LONG, settings=("SUITE_TREE=/repo/build/rdma-core/bookworm/tree",))
+FORKY = BOOKWORM.but("65", builds=("tools/testing/rdma_core/release_tree --if-there forky",),
                      settings=("SUITE_TREE=/repo/build/rdma-core/forky/tree",))
 GUESTS = [BOOKWORM, FORKY]
 OWN = "/usr/bin/ibv_devinfo"  # the guest's program

@@ -15,19 +15,16 @@ REPORTS = (r"(?s)possible circular locking dependency.*\brds_trans_sem\b",
 
 STOCK = Guest("stock", sm="cxemu", envelope=True, builds=(ALL_MODULES,))
 # The first guest is the server, the second one the client.
-TWO = Guest("guests", sm="cxemu", vms=2, hcas=1, server="peer", builds=(RDS_ATOMIC,))
-MLX5 = Guest("mlx5", driver="mlx5", sm="cxemu", builds=(CXIB, ALL_MODULES))
+TWO = Guest("guests-all", sm="cxemu", vms=2, hcas=1, server="peer", builds=(ALL_MODULES,), level=LONG, seconds=7200)
+IN_TREE = Guest("in-tree", driver="mlx5", sm="cxemu", builds=(CXIB, ALL_MODULES), level=LONG, seconds=7200)
 # No HCA, but rdma_rxe between two virtual Ethernet interfaces.
-RXE = Guest("rxe", driver="none", hcas=0, settings=("ULP_DRIVER=rxe",))
+RXE = Guest("rxe-all", driver="none", hcas=0, settings=("ULP_DRIVER=rxe",), level=LONG, seconds=7200)
 LOSS = Guest("loss", sm="cxemu", faults=LOST_PACKETS, settings=("ULP_LOSS=1",))
 GOES = Guest("goes", sm="cxemu", hcas=3)
 # KASAN must report each use of freed memory, not only the first.
 DEBUG = Guest("debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS, settings=("ULP_POLLING=random:1",))
 
 ALL = STOCK.but("all", envelope=False, settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
-TWO_ALL = TWO.but("guests-all", builds=(ALL_MODULES,), level=LONG, seconds=7200)
-IN_TREE = MLX5.but("in-tree", level=LONG, seconds=7200)
-RXE_ALL = RXE.but("rxe-all", level=LONG, seconds=7200)
 LOSS_ALL = LOSS.but("loss-all", level=LONG, seconds=7200)
 FAULTS_ALL = GOES.but("faults-all", hcas=2, level=LONG, seconds=7200)
 GOES_ALL = GOES.but("goes-all", settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
@@ -40,4 +37,4 @@ POLLING = [STOCK.but(f"polling-{contexts.replace(':', '-')}", envelope=False, bu
                      settings=(f"ULP_POLLING={contexts}",), level=LONG, seconds=7200) for contexts in CONTEXTS]
 POLLING_DEBUG = DEBUG.but("polling-thread-thread-debug", settings=("ULP_POLLING=thread:thread",), level=LONG, seconds=7200)
 
-EVERY_PROTOCOL = [ALL, TWO_ALL, IN_TREE]
+EVERY_PROTOCOL = [ALL, TWO, IN_TREE]

@@ -16,11 +16,10 @@ import subnet_manager
 import ulp
 import wire
 from control import control
-from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, STOCK, TWO
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, STOCK
 
 GUESTS = [
     STOCK.with_tests("Datagram", "PathMtu", "PacketUnderWay", "Unloading"),
-    TWO.with_tests("Connected"),
     LOSS.with_tests("Connected.test_tcp_streams_in_both_directions_complete"),
     *EVERY_PROTOCOL, LOSS_ALL,
 ]

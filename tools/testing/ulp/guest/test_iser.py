@@ -6,9 +6,9 @@ import contextlib
 import disks
 import iser
 import ulp
-from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE_ALL, STOCK
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE, STOCK
 
-GUESTS = [STOCK, LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
+GUESTS = [STOCK, LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

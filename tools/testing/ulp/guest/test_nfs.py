@@ -9,9 +9,9 @@ import nfs
 import peer
 import rdma
 import ulp
-from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE_ALL, STOCK
+from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE, STOCK
 
-GUESTS = [STOCK, *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
+GUESTS = [STOCK, *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

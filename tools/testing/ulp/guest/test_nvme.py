@@ -9,10 +9,9 @@ import peer
 import rdma
 import ulp
 import wire
-from machines import EVERY_PROTOCOL, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, STOCK, TWO
+from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE, STOCK
 
-SHORT = "Disk.test_several_queues_verified"
-GUESTS = [STOCK, *(guest.with_tests(SHORT) for guest in (TWO, MLX5, RXE)), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
+GUESTS = [STOCK, *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

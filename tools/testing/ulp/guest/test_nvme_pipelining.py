@@ -27,9 +27,9 @@ import ulp
 import wire
 from control import control, until
 from guest import LogTail
-from machines import EVERY_PROTOCOL, MLX5, PIPELINING_DEBUG, STOCK
+from machines import EVERY_PROTOCOL, PIPELINING_DEBUG, STOCK
 
-GUESTS = [STOCK.with_tests("Disk"), MLX5.with_tests("Disk.test_bad_block_reported_by_target"), *EVERY_PROTOCOL, PIPELINING_DEBUG]
+GUESTS = [STOCK.with_tests("Disk"), *EVERY_PROTOCOL, PIPELINING_DEBUG]
 SIZE = 4096
 BLOCKS = SIZE // pipelined.BLOCK  # logical blocks of a read
 GUARD = "sct 0x2 / sc 0x82"  # guard check (NVM Express NVM Command Set Specification, 3.1)

@@ -10,9 +10,9 @@ import disks
 import nvme
 import protection
 import rdma
-from machines import EVERY_PROTOCOL, MLX5, STOCK
+from machines import EVERY_PROTOCOL, STOCK
 
-GUESTS = [STOCK, MLX5.with_tests("Disk.test_intact_blocks_pass"), *EVERY_PROTOCOL]
+GUESTS = [STOCK, *EVERY_PROTOCOL]
 MEGABYTES = 32
 
 

@@ -8,9 +8,9 @@ import disks
 import p9
 import peer
 import ulp
-from machines import EVERY_PROTOCOL, RXE_ALL, TWO
+from machines import EVERY_PROTOCOL, RXE, STOCK
 
-GUESTS = [TWO, *EVERY_PROTOCOL, RXE_ALL]
+GUESTS = [STOCK, *EVERY_PROTOCOL, RXE]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -16,9 +16,9 @@ import rdma
 import rds
 import ulp
 import wire
-from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, TWO
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE
 
-GUESTS = [TWO, *(guest.with_tests("Messages") for guest in (MLX5, RXE, LOSS, LOSS_ALL)), *EVERY_PROTOCOL, RXE_ALL, *POLLING]
+GUESTS = [*(guest.with_tests("Messages") for guest in (LOSS, LOSS_ALL)), *EVERY_PROTOCOL, RXE, *POLLING]
 ATOMIC_MODULE = f"/repo/build/ulp/rds_atomic-{os.environ['LAB_KERNEL']}/rds_atomic.ko"
 PORTS = itertools.count(5000)
 MEMORY = 1 << 20

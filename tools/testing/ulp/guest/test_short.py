@@ -27,7 +27,7 @@ from load import Faulty, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, 
 from machines import DEBUG, POLLING_DEBUG
 from test_unloading import end_and_rmmod, rmmod, suppressed
 
-GUESTS = [DEBUG.with_tests("Nvme", "Ipoib", "Rds"), POLLING_DEBUG]
+GUESTS = [DEBUG.with_tests("Nvme"), POLLING_DEBUG]
 PORT = 18701
 AMOUNT = 1 << 20
 

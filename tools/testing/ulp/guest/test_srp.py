@@ -9,10 +9,9 @@ import rdma
 import srp
 import ulp
 import wire
-from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, MLX5, POLLING, RXE, RXE_ALL, TWO
+from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE
 
-SHORT = "Disk.test_file_system_keeps_files"
-GUESTS = [TWO, *(guest.with_tests(SHORT) for guest in (MLX5, RXE, LOSS)), *EVERY_PROTOCOL, RXE_ALL, LOSS_ALL, *POLLING]
+GUESTS = [LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:
