@@ -29,7 +29,7 @@ def checkout() -> pathlib.Path:
 
 def failure(checkout: pathlib.Path, area: str, run: str, tests: str) -> str:
     """Runs tests of a guest, which must fail; returns what they print."""
-    command = ["tools/lab/exec", "--tests", "--", "pytest-3", "--run", run, "-k", tests, f"tools/testing/{area}"]
+    command = ["tools/lab/exec", "--tests", "--", "pytest-3", f"tools/testing/{area}", "--run", run, "-k", tests]
     done = subprocess.run(command, cwd=checkout, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
     print(done.stdout)
