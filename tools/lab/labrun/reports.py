@@ -72,9 +72,9 @@ KINDS = (
 
 # Complaints about correct code: the headline, a line of the call trace, and in the comment the reason.
 HARMLESS = (
-    # A process may register a page as often as it likes, and has the zero page in many places. The checker takes the pages of
-    # the process for buffers that the driver has mapped twice.
-    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\b(?:ib_umem_get|ib_umem_odp_map_dma_and_lock|cxib_odp_map)\+")),
+    # A process may register a page as often as it likes. The checker takes the pages of the process for buffers that
+    # the driver has mapped twice.
+    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bib_umem_(?:get|odp_map_dma_and_lock)\+")),
     # The checker counts mappings of a cache line with three bits.
     (re.compile(r"^DMA-API: exceeded 7 overlapping mappings of cacheline "), re.compile(r"\bib_umem_get\+")),
     # The kernel's NVMe-oF host maps each completion of 16 bytes separately, and several share a cache line. This is

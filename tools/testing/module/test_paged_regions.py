@@ -22,9 +22,11 @@ from unprivileged import unprivileged
 # UMRs have no long offsets, and there is no null mkey.
 SHORT_REACH = Guest("short-reach", hcas=1, cxemu="--capability umr_extended_translation_offset=0 "
                     "--capability umr_modify_entity_size_disabled=1 --capability dump_fill_mkey=0")
+# Discarded pages that are prefetched become the zero page, which the checker of DMA takes for a buffer mapped twice.
+ZERO_PAGE = r"(?s)DMA-API: .*cacheline tracking EEXIST.*\bcxib_odp_map\+"
 GUESTS = [
     *(each.with_tests("PagedRegions", "Advice") for each in (machines.DEVICE_COMMANDS, machines.DEVICE_COMMANDS_DEBUG)),
-    *(each.with_tests("ShortReach") for each in (SHORT_REACH, machines.on_debug(SHORT_REACH))),
+    *(each.with_tests("ShortReach") for each in (SHORT_REACH, machines.on_debug(SHORT_REACH, reports=(ZERO_PAGE,)))),
 ]
 PAGED = 1 | 1 << 6
 """Local write, on demand."""
