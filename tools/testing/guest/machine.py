@@ -32,6 +32,7 @@ class Guest:
         ends with 77, the tests are skipped
     runner: what runs the tests and reports them as guest/run_tests.py does, instead of it: a file in the directory of the tests
     packets: kinds of packets that a capture of the run must contain (tools/testing/cxemu/capture.py)
+    leaks: whether kmemleak looks for leaked memory at the end, in a kernel that has it (--kmemleak)
     envelope: whether to compare what the driver sends with public drivers (tools/testing/envelope)
     level: CHECK or LONG
     only: the tests of this file that run in this guest, in this order: names as Class or Class.test; empty: all
@@ -60,6 +61,7 @@ class Guest:
     builds: tuple[str, ...] = ()
     runner: str = ""
     packets: tuple[str, ...] = ()
+    leaks: bool = True
     envelope: bool = False
     level: str = CHECK
     only: tuple[str, ...] = ()

@@ -23,8 +23,8 @@ MARK = "@@test "
 SHOWN_LINES = 60
 SKIPPED = 77
 
-# Kernels of which kmemleak looks for leaks at the end.
-CHECKED_KERNELS = ("debug", "debug-backports", "debug-oldstable")
+# Kernels that have kmemleak.
+KMEMLEAK_KERNELS = ("debug", "debug-backports", "debug-oldstable")
 
 
 @dataclasses.dataclass
@@ -183,7 +183,7 @@ class GuestRun:
             words += ["--sm", guest.sm]
         if guest.iommu:
             words.append("--iommu")
-        if guest.kernel in CHECKED_KERNELS:
+        if guest.leaks and guest.kernel in KMEMLEAK_KERNELS:
             words.append("--kmemleak")
         for report in guest.reports:
             words += ["--allow-report", report]

@@ -11,7 +11,7 @@ import module_machines as machines
 import raw_verbs
 import rdma
 
-GUESTS = machines.ARM64
+GUEST = machines.LARGER_PAGES
 DEVICE_PAGE = 4096
 """Firmware pages, and the decoded part of a UAR page: MLX5_ADAPTER_PAGE_SIZE of mlx5/device.h."""
 LARGER = mmap.PAGESIZE > DEVICE_PAGE

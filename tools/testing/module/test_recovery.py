@@ -17,7 +17,13 @@ from control import control, until
 from recovering import RecoveryTest, trouble
 
 GUESTS = [
-    machines.RECOVERY, machines.RECOVERY_DEBUG,
+    machines.RECOVERY.with_tests(*(f"Recovery.test_{name}" for name in (
+        "reported_fatal_fault_recovered", "stopped_firmware_recovered", "eq_overrun_recovered",
+        "late_completion_under_load_frees_slot", "device_absent_unbound", "device_warning_only_reported",
+        "automatic_recovery_off_waits_for_administrator", "failed_recovery_repeated_by_administrator",
+        "failed_reset_keeps_bus_mastering_off", "device_left_running_reset_first", "firmware_page_requests_served",
+        "link_down_and_up_reported"))),
+    machines.RECOVERY_DEBUG,
     machines.DEBUG.with_tests("Recovery.test_fault_under_load_recovered", "Recovery.test_device_absent_under_load_recovered",
                               "Recovery.test_flr_under_load_recovered"),
 ]

@@ -28,7 +28,7 @@ from machine import LONG, Guest  # noqa: E402
 
 LIBRARIES = Guest("libraries", sm="cxemu", builds=("tools/testing/xrcrcv/build",))
 GUESTS = [
-    *(each.with_tests("Example", "Xrc2008", "Xrcrcv", "XrcrcvRemoved") for each in (LIBRARIES, machines.on_debug(LIBRARIES))),
+    machines.on_debug(LIBRARIES).with_tests("Example", "Xrc2008", "Xrcrcv", "XrcrcvRemoved"),
     LIBRARIES.but("xrc-libraries-mlx5", driver="mlx5", level=LONG).with_tests("OtherDriver"),
 ]
 

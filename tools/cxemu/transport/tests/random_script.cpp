@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "transport/tests/random_script.hpp"
 
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -30,12 +31,13 @@ LinkQuality draw_link(check::SeededRandom& random) {
 }
 
 void Weather::take(fabric::Link& link, fabric::LinkDirection direction, fabric::Packet packet) {
-    constexpr int max_in_a_row = 3; // more would exhaust the retries
-    if (hits(quality_.lost) && lost_in_a_row_ < max_in_a_row) {
-        ++lost_in_a_row_;
+    // A try has two packets or more. With more losses, all tries of a request could fail.
+    constexpr int max_of_last_eight = 3;
+    losses_ = static_cast<std::uint8_t>(losses_ << 1U);
+    if (hits(quality_.lost) && std::popcount(losses_) < max_of_last_eight) {
+        losses_ |= 1U;
         return;
     }
-    lost_in_a_row_ = 0;
     if (hits(quality_.late))
         return hold(link, direction, std::move(packet), 1 + random_.below(3'000));
     if (hits(quality_.overtaken))

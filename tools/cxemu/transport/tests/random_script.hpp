@@ -53,7 +53,7 @@ private:
     EventLoop& loop_;
     LinkQuality quality_;
     check::SeededRandom random_;
-    int lost_in_a_row_ = 0;
+    std::uint8_t losses_ = 0; ///< a bit for each of the last eight packets, the newest in bit 0
     std::vector<std::unique_ptr<Timer>> timers_;
 };
 

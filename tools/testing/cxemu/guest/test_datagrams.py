@@ -8,9 +8,9 @@ import os
 import unittest
 
 import rdma
-from cxemu_machines import DEBUG, FABRIC, IOMMU, REBOOTS, VIRTUAL, with_tests
+from cxemu_machines import DEBUG, FABRIC, FABRIC_WHOLE, IOMMU, REBOOTS, VIRTUAL, with_tests
 
-GUESTS = [*FABRIC, *with_tests([*IOMMU, *VIRTUAL, *REBOOTS, DEBUG], "PingPong")]
+GUESTS = [FABRIC_WHOLE, *with_tests([FABRIC, *IOMMU, *VIRTUAL, *REBOOTS, DEBUG], "PingPong")]
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "200"))
 
 

@@ -14,9 +14,9 @@ import unittest
 from collections.abc import Iterator
 
 import rdma
-from cxemu_machines import FABRIC, SUBNET_CXIB
+from cxemu_machines import FABRIC, FABRIC_WHOLE, SUBNET_CXIB
 
-GUESTS = [*FABRIC, *SUBNET_CXIB]
+GUESTS = [FABRIC, FABRIC_WHOLE, *SUBNET_CXIB]
 
 
 class Watch:

@@ -11,9 +11,9 @@ import unittest
 
 import ipoib
 import rdma
-from cxemu_machines import FABRIC, SUBNET_CXIB
+from cxemu_machines import FABRIC, FABRIC_WHOLE, SUBNET_CXIB
 
-GUESTS = [*FABRIC, *SUBNET_CXIB]
+GUESTS = [FABRIC, FABRIC_WHOLE, *SUBNET_CXIB]
 AMOUNT = "16M"  # amount that a stream transfers, without a time limit
 ATTEMPT = 60.0  # seconds until the interface is restarted
 

@@ -11,9 +11,9 @@ import unittest
 
 import ipoib
 import rdma
-from cxemu_machines import FABRIC
+from cxemu_machines import FABRIC, FABRIC_WHOLE
 
-GUESTS = FABRIC
+GUESTS = [FABRIC, FABRIC_WHOLE]
 
 
 class MulticastKey(unittest.TestCase):

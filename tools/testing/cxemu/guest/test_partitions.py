@@ -13,9 +13,9 @@ import unittest
 import ipoib
 import rdma
 import umad
-from cxemu_machines import FABRIC, SUBNET_CXIB
+from cxemu_machines import FABRIC, FABRIC_WHOLE, SUBNET_CXIB
 
-GUESTS = [*FABRIC, *SUBNET_CXIB]
+GUESTS = [FABRIC, FABRIC_WHOLE, *SUBNET_CXIB]
 PARTITIONS = """
 Default=0x7fff, ipoib: ALL=full;
 Second=0x0002, ipoib: ALL=full;

@@ -73,7 +73,7 @@ def run(driver: str, twin: str) -> tuple[list[tuple[str, int]], list[str]]:
     return messages(guest.directory / "packets.pcap"), transitions(guest.directory / "commands.log")
 
 
-@pytest.mark.run("kernel-verbs-twin", "check", needs=("cxemu",))
+@pytest.mark.run("kernel-verbs-twin", "long", needs=("cxemu",))
 def test_same_messages_and_transitions() -> None:
     user_space = run("mlx5", "UserSpace")
     assert user_space[0]

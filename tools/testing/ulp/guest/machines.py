@@ -22,19 +22,20 @@ RXE = Guest("rxe-all", driver="none", hcas=0, settings=("ULP_DRIVER=rxe",), leve
 LOSS = Guest("loss", sm="cxemu", faults=LOST_PACKETS, settings=("ULP_LOSS=1",))
 GOES = Guest("goes", sm="cxemu", hcas=3)
 # KASAN must report each use of freed memory, not only the first.
-DEBUG = Guest("debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS, settings=("ULP_POLLING=random:1",))
+ON_DEBUG = Guest("on-debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS)
+DEBUG = ON_DEBUG.but("debug", leaks=False, settings=("ULP_POLLING=random:1",))
 
 ALL = STOCK.but("all", envelope=False, settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
 LOSS_ALL = LOSS.but("loss-all", level=LONG, seconds=7200)
 FAULTS_ALL = GOES.but("faults-all", hcas=2, level=LONG, seconds=7200)
 GOES_ALL = GOES.but("goes-all", settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
 NODES = GOES.but("nodes", hcas=2, nodes=2, level=LONG)
-PROCESSORS_DEBUG = DEBUG.but("processors-debug", settings=(), level=LONG)
-PIPELINING_DEBUG = DEBUG.but("pipelining-debug", settings=(), builds=(ALL_MODULES,), level=LONG, seconds=7200)
-SOAK = DEBUG.but("soak", settings=("ULP_POLLING=random:1", "ULP_SOAK=3600"), level=LONG, seconds=18000)
-CONTEXTS = ("softirq:workqueue", "thread:unbound", "thread:thread", "random:1")
+PROCESSORS_DEBUG = ON_DEBUG.but("processors-debug", level=LONG)
+PIPELINING_DEBUG = ON_DEBUG.but("pipelining-debug", builds=(ALL_MODULES,), level=LONG, seconds=7200)
+SOAK = ON_DEBUG.but("soak", settings=("ULP_POLLING=random:1", "ULP_SOAK=900"), level=LONG, seconds=7200)
+CONTEXTS = ("softirq:workqueue", "thread:unbound")
 POLLING = [STOCK.but(f"polling-{contexts.replace(':', '-')}", envelope=False, builds=(RDS_ATOMIC,),
                      settings=(f"ULP_POLLING={contexts}",), level=LONG, seconds=7200) for contexts in CONTEXTS]
-POLLING_DEBUG = DEBUG.but("polling-thread-thread-debug", settings=("ULP_POLLING=thread:thread",), level=LONG, seconds=7200)
+POLLING_DEBUG = ON_DEBUG.but("polling-thread-thread-debug", settings=("ULP_POLLING=thread:thread",), level=LONG, seconds=7200)
 
 EVERY_PROTOCOL = [ALL, TWO, IN_TREE]
