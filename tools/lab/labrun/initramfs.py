@@ -5,8 +5,8 @@ import gzip
 import hashlib
 import lzma
 import os
-import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 from . import guest_program
@@ -14,31 +14,6 @@ from . import guest_program
 _MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
 # For guests with the root, or the layer with their changes, on a disk.
 _DISK_MODULES = ("virtio_blk", "ext4")
-
-
-class _Archive:
-    """Writer for cpio's "newc" format."""
-
-    def __init__(self):
-        self._parts = []
-        self._inode = 0
-
-    def add(self, name, mode, data=b"", device=(0, 0)):
-        """Adds a file; its parent directories must already be in the archive."""
-        self._inode += 1
-        encoded = name.encode() + b"\0"
-        values = (self._inode, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded), 0)
-        header = b"070701" + b"".join(b"%08X" % value for value in values)
-        self._parts += [self._padded(header + encoded), self._padded(data)]
-
-    def bytes(self):
-        """The whole archive."""
-        self.add("TRAILER!!!", 0)
-        return b"".join(self._parts)
-
-    @staticmethod
-    def _padded(data):
-        return data + b"\0" * (-len(data) % 4)
 
 
 def _module_files(tree, release, wanted):
@@ -80,22 +55,27 @@ class Contents:
         return inputs.hexdigest()[:16]
 
     def write(self, path):
-        """Writes the RAM disk."""
-        archive = _Archive()
+        """Writes the RAM disk. The kernel has /dev/console in a RAM disk of its own."""
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            self._fill(root)
+            names = "".join(f"{each.relative_to(root)}\n" for each in sorted(root.rglob("*")))
+            archive = subprocess.run(["cpio", "--create", "--format=newc", "--quiet", "--owner=+0:+0"], cwd=root,
+                                     input=names.encode(), stdout=subprocess.PIPE, check=True).stdout
+        path.write_bytes(gzip.compress(archive, compresslevel=6))
+
+    def _fill(self, root):
         for directory in ("bin", "dev", "proc", "sys", "modules", "lab"):
-            archive.add(directory, stat.S_IFDIR | 0o755)
-        archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
-        archive.add("bin/busybox", stat.S_IFREG | 0o755, self._busybox.read_bytes())
-        archive.add("init", stat.S_IFREG | 0o755, self._init.read_bytes())
-        names = []
-        for module in self._modules:
-            name = module.name.removesuffix(".xz")
-            names.append(name)
-            archive.add(f"modules/{name}", stat.S_IFREG | 0o644, _module_content(module))
-        archive.add("modules/order", stat.S_IFREG | 0o644, "".join(f"{name}\n" for name in names).encode())
-        for name, source in self._files.items():
-            archive.add(f"lab/{name}", stat.S_IFREG | 0o755, source.read_bytes())
-        path.write_bytes(gzip.compress(archive.bytes(), compresslevel=6))
+            (root / directory).mkdir()
+        programs = {"bin/busybox": self._busybox, "init": self._init}
+        programs |= {f"lab/{name}": source for name, source in self._files.items()}
+        for name, source in programs.items():
+            (root / name).write_bytes(source.read_bytes())
+            (root / name).chmod(0o755)
+        names = [module.name.removesuffix(".xz") for module in self._modules]
+        for name, module in zip(names, self._modules, strict=True):
+            (root / "modules" / name).write_bytes(_module_content(module))
+        (root / "modules/order").write_text("".join(f"{name}\n" for name in names))
 
 
 def provide(tree, release, init, cache, on_disk=False, processor="amd64"):
