@@ -7,6 +7,7 @@ Files that name the same guest share it. The tests of one guest run file by file
 """
 
 import dataclasses
+import re
 
 CHECK = "check"  # what make check runs
 LONG = "long"  # what only make check-long runs
@@ -66,6 +67,12 @@ class Guest:
     level: str = CHECK
     only: tuple[str, ...] = ()
     seconds: int = 3600
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z0-9+-]+", self.name):
+            raise ValueError(f"the name of a guest is {self.name!r}, must be of small letters, digits and dashes")
+        if self.level not in (CHECK, LONG):
+            raise ValueError(f"the level of the guest {self.name} is {self.level!r}, must be {CHECK!r} or {LONG!r}")
 
     def with_tests(self, *only: str) -> "Guest":
         """The same guest, for these tests of the file."""

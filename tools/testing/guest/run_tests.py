@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in a guest: runs tests that unittest can name, and reports each as a line with JSON after MARK.
+"""Runs in a guest: runs tests that unittest can name, and reports each as a line with JSON after MARK, and their end by {}.
 
 The first of several guests runs serve() of the module TEST_SERVER instead, if there is one.
 
@@ -15,6 +15,7 @@ import time
 import unittest
 
 MARK = "@@test "
+FORKED = 70  # exit status of a process that a test has forked and that leaves the test
 SHOWN_RECORDS = 40  # records of the kernel log behind a failure
 
 
@@ -51,9 +52,12 @@ class Reporting(unittest.TextTestResult):
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self.log = KernelLog()
-        self.outcome, self.reason = "passed", ""
+        self.process = os.getpid()
+        self.outcome, self.reason = "", ""
 
     def _report(self, test: str, outcome: str, reason: str, seconds: float) -> None:
+        if os.getpid() != self.process:
+            os._exit(FORKED)  # the process of the tests reports
         self.stream.flush()
         report(test, outcome, reason, seconds)
 
@@ -63,12 +67,14 @@ class Reporting(unittest.TextTestResult):
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
-        self.outcome, self.reason = "passed", ""
+        self.outcome, self.reason = "", ""
         self.log.begin()
         self.began = time.monotonic()
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
+        if not self.outcome:
+            self.outcome, self.reason = "failed", "the test was interrupted"
         if self.outcome == "failed":
             records = self.log.lines()[-SHOWN_RECORDS:]
             self.reason += "\n".join(["the kernel log of the test:", *records]) if records else ""
@@ -91,13 +97,21 @@ class Reporting(unittest.TextTestResult):
             self.reason = "\n".join(filter(None, [self.reason, str(subtest)]))
             self._fail(err, test)
 
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        super().addSuccess(test)
+        self.outcome = self.outcome or "passed"
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: object) -> None:
+        super().addExpectedFailure(test, err)
+        self.outcome = self.outcome or "passed"
+
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         super().addUnexpectedSuccess(test)
         self.outcome, self.reason = "failed", "unexpected success"
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         super().addSkip(test, reason)
-        if self.outcome == "passed":
+        if not self.outcome:
             self.outcome, self.reason = "skipped", reason
         if not hasattr(test, "_testMethodName"):
             self._report(test.id(), "skipped", reason, 0)
@@ -110,6 +124,7 @@ def main() -> None:
         return
     runner = unittest.TextTestRunner(resultclass=Reporting, verbosity=2)
     run = unittest.main(module=None, argv=sys.argv, testRunner=runner, exit=False)
+    print(f"\n{MARK}{{}}", flush=True)
     sys.exit(not run.result.wasSuccessful())
 
 

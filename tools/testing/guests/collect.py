@@ -19,8 +19,9 @@ from guests.run import GuestRun, Runs
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 LIBRARIES = (HERE / "guest", HERE / "cxemu/guest", HERE / "ulp/guest", HERE / "module", HERE.parent / "lab")
+VERDICT = "the guest is sound"
 HOST_DIRECTORIES = {"selftest", "lab", "host"}
-NAMES_GUEST = re.compile(r"^GUESTS? = ", re.MULTILINE)
+NAMES_GUEST = re.compile(r"^GUESTS?\b[^=\n]*=", re.MULTILINE)
 # What tools/lab/run and the runs set in the guest, so that files can be imported here.
 ENVIRONMENT = {"LAB_DRIVER": "cxib", "LAB_KERNEL": "stock", "LAB_HCAS": "2", "LAB_VM": "0", "LAB_VMS": "1",
                "ULP_DRIVER": "cxib", "SUITE_TREE": "/"}
@@ -82,8 +83,21 @@ def test_ids(module: types.ModuleType) -> dict[str, str]:
     return {test.id().removeprefix(f"{module.__name__}."): test.id() for test in flat(suite)}
 
 
+def never_run(module: types.ModuleType) -> list[str]:
+    """Functions and classes of a module that look like tests, and that unittest does not find."""
+    mine = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
+    classes = [each for each in mine if isinstance(each, type)]
+    cases = [each for each in classes if issubclass(each, unittest.TestCase)]
+    functions = [each.__name__ for each in mine if isinstance(each, types.FunctionType) and each.__name__.startswith("test")]
+    return functions + [each.__name__ for each in classes if any(name.startswith("test") for name in vars(each))
+                        and not any(issubclass(case, each) for case in cases)]
+
+
 def guests_of(module: types.ModuleType) -> list[Guest]:
-    return list(getattr(module, "GUESTS", None) or [module.GUEST])
+    named = [getattr(module, name) for name in ("GUEST", "GUESTS") if hasattr(module, name)]
+    if len(named) != 1 or not named[0]:
+        raise ValueError(f"{module.__name__}.py: either GUEST or GUESTS must name a guest")
+    return [named[0]] if isinstance(named[0], Guest) else list(named[0])
 
 
 def chosen(names: Iterable[str], only: tuple[str, ...]) -> list[str]:
@@ -113,6 +127,7 @@ class GuestFile(pytest.File):
                 continue
             for name in mine:
                 yield GuestItem.from_parent(self, name=f"{name}[{run.name}]", run=run, test=ids[name])
+        unused.update(never_run(module))
         if unused:
             raise ValueError(f"{self.path.name}: no guest runs {', '.join(sorted(unused))}")
 
@@ -144,13 +159,14 @@ class GuestItem(pytest.Item):
     def runtest(self) -> None:
         outcome = self.run.outcome(self.test)
         if outcome.skipped:
-            pytest.skip(outcome.reason)
+            pytest.skip(outcome.reason or "no reason")
         if not outcome.passed:
             raise TestFailed(outcome.reason)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo, style: str | None = None) -> str:
         if isinstance(excinfo.value, TestFailed):
-            return f"{excinfo.value}\nagain: {again(self)}"
+            module, *name = self.test.split(".")
+            return f"{excinfo.value}\nagain: {again(self, ' and '.join([module, *name]))}"
         return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[pathlib.Path, None, str]:
@@ -174,7 +190,7 @@ class VerdictItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo, style: str | None = None) -> str:
         if isinstance(excinfo.value, TestFailed):
-            return str(excinfo.value)
+            return f"{excinfo.value}\nagain: {again(self)}"
         return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[pathlib.Path, None, str]:
@@ -187,10 +203,11 @@ class TestFailed(Exception):
     __test__ = False
 
 
-def again(item: GuestItem) -> str:
-    """The command that runs one test again."""
-    module, *name = item.test.split(".")
-    return f"make test T='{module} and {' and '.join(name)} and [{item.run.name}]'"
+def again(item: GuestItem | VerdictItem, test: str = "") -> str:
+    """The command that runs a guest again, with one test or with all."""
+    wanted = {name: item.config.getoption(f"--{name}") for name in ("kernel", "driver")}
+    words = [f"{name.upper()}={value}" for name, value in wanted.items() if value]
+    return " ".join([f"make test T='{test and test + ' and '}[{item.run.name}]'", *words])
 
 
 def in_order_of_runs(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -203,5 +220,5 @@ def in_order_of_runs(items: list[pytest.Item]) -> list[pytest.Item]:
     for run, mine in runs.items():
         run.tests = [item.test for item in mine]
         ordered += mine
-        ordered.append(VerdictItem.from_parent(mine[0].parent, name=f"the guest is sound[{run.name}]", run=run))
+        ordered.append(VerdictItem.from_parent(mine[0].parent, name=f"{VERDICT}[{run.name}]", run=run))
     return ordered

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from machine import CHECK
 
-from guests.collect import GuestFile, GuestItem, VerdictItem, in_order_of_runs, is_for_guests, names_guest
+from guests.collect import VERDICT, GuestFile, GuestItem, VerdictItem, in_order_of_runs, is_for_guests, names_guest
 from guests.host import host_run
 from guests.run import SKIPPED, Runs
 
@@ -26,6 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "run(name, level, needs=()): the run of a test on the host (guests/host.py)")
     config.addinivalue_line("markers", "check: a test in a guest that make check runs")
     config.addinivalue_line("markers", "long: a test in a guest that only make check-long runs")
+
+
+def pytest_collect_file(file_path: pathlib.Path) -> None:
+    if file_path.name.endswith("_test.py"):
+        raise pytest.UsageError(f"{file_path}: the name of a file with tests begins with test_")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,10 +87,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         print(line)
 
 
+def has_only_skipped(stats: dict[str, list[pytest.TestReport]]) -> bool:
+    passed = [report for report in stats.get("passed", []) if VERDICT not in report.nodeid]
+    return bool(stats.get("skipped")) and not passed
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A session that has skipped every test ends with the status that CTest knows."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and exitstatus == 0 and reporter.stats.get("skipped") and not reporter.stats.get("passed"):
+    if reporter and exitstatus == 0 and has_only_skipped(reporter.stats):
         session.exitstatus = SKIPPED
         reason = reporter.stats["skipped"][0].longrepr[2]
         session.config.add_cleanup(lambda: print(reason))

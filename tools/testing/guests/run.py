@@ -52,6 +52,7 @@ class GuestRun:
         self._lines: list[str] = []
         self._output: Iterator[str] | None = None
         self._status: int | None = None
+        self._ended = False  # whether the tests have reported their end
         self._complaints: list[str] = []
         self.skipped = ""  # the reason, if a build has skipped the run
 
@@ -74,10 +75,7 @@ class GuestRun:
             self._follow()
         if self._complaints:
             return "\n".join(self._complaints)
-        known = any(not outcome.passed and not outcome.skipped for outcome in self._outcomes.values())
-        if self._status and not known:
-            return f"the guest ended with {self._status}:\n" + "\n".join(self._lines[-SHOWN_LINES:])
-        return self._check_packets() or self._check_envelope()
+        return self._check_end() or self._check_packets() or self._check_envelope()
 
     # ---- the guest ----
 
@@ -107,6 +105,9 @@ class GuestRun:
                 self._complaints.append(line)
             return False
         fields = json.loads(line.split(MARK, 1)[1])
+        if not fields:
+            self._ended = True
+            return False
         outcome = Outcome(fields["outcome"] == "passed", fields["outcome"] == "skipped", fields["reason"])
         before = self._outcomes.get(fields["test"])
         # In two guests the test passes if it does in both.
@@ -219,6 +220,19 @@ class GuestRun:
         return [f"TEST_AREA={self.area}", f"CXIB_MODULE={modules}/cxib.ko", f"CXIB_CONTROL={self.directory}/control",
                 f"TEST_DIRECTORY={self.directory}", f"ULP_DRIVER={self.guest.driver}", f"TEST_RUNNER={self.guest.runner}",
                 f"TEST_SERVER={self.guest.server}", *self.guest.settings]
+
+    def _check_end(self) -> str:
+        """A complaint if a fixture has failed behind the tests, or if the guest has ended without a reason or too early."""
+        failed = {test: each.reason for test, each in self._outcomes.items() if not each.passed and not each.skipped}
+        behind = [reason for test, reason in failed.items() if test.startswith("tearDown")]
+        last = "\n".join(self._lines[-SHOWN_LINES:])
+        if behind:
+            return "\n".join(behind)
+        if self._status and not failed:
+            return f"the guest ended with {self._status}:\n{last}"
+        if not self._status and not self._ended and not self.guest.runner:
+            return f"the process of the tests ended before their end:\n{last}"
+        return ""
 
     def _check_packets(self) -> str:
         return self._complaint_of(TESTING / "cxemu/capture.py", self._capture, *self.guest.packets) if self.guest.packets else ""
