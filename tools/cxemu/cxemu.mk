@@ -46,7 +46,7 @@ cxemu-connections: ## random connections against a model of the specification, C
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
 	@$(cxemu_lock) $(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu_transport_tests
 	@$(CXEMU_EXEC) env CXEMU_TRANSPORT_SEEDS=$(CXEMU_TRANSPORT_SEEDS) \
-	    $(CXEMU_BUILD)/transport/cxemu_transport_tests --gtest_filter='RandomConnection.*:RandomKeys.*'
+	    tools/testing/googletest $(CXEMU_BUILD)/transport/cxemu_transport_tests --gtest_filter='RandomConnection.*:RandomKeys.*'
 
 cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each target
 	@$(cxemu_configure_sanitized)
