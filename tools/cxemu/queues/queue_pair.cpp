@@ -851,9 +851,10 @@ void QueuePair::post_target_event(hca::EventType type) {
     queues_.hca().post_event(type, 0, data);
 }
 
-/// On a bus, a read of the doorbell record does not pass earlier writes to the BAR. Here it does:
-/// the record may announce WQEs whose payload in device memory is still a message of QEMU. So a
-/// doorbell posts its own WQE, and the record only confirms it.
+/// A doorbell posts up to its own WQE, and the record only confirms it: adapters take the index
+/// from the doorbell, and need the record to recover. The record alone must not post WQEs. On a
+/// bus, a read of the record does not pass earlier writes to the BAR. Here it does: the payload of
+/// the WQEs in device memory may still be a message of QEMU.
 void QueuePair::ring_send_doorbell(std::uint16_t end) {
     if (!has_send_record())
         return post_sends(end);

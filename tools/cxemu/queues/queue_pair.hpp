@@ -228,7 +228,8 @@ public:
     void replace_groups(SchedulingGroups groups) { resources_.groups = std::move(groups); }
 
     /// Posts the WQEs that both the doorbell and the doorbell record announce. What only the record
-    /// announces waits for its doorbell: its payload may still be on its way to device memory.
+    /// announces waits for its doorbell, without limit: its payload may still be on its way to
+    /// device memory.
     /// \param end first WQEBB after the WQE whose control segment was written to the doorbell
     void ring_send_doorbell(std::uint16_t end);
 

@@ -314,6 +314,37 @@ TEST_F(QueuePairTest, DoorbellOfPostedWqePostsNothing) {
     EXPECT_EQ(queue_pair.send_queue().next(), 3);
 }
 
+/// Software that rings with the first WQE of a batch stalls behind it until its next doorbell.
+TEST_F(QueuePairTest, BatchRungByItsFirstWqeEndsBehindIt) {
+    constexpr std::uint16_t batch = 4;
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    for (std::uint16_t i = 0; i < 2 * batch; ++i)
+        bench_.write_send(queue_pair, i, Bench::nop(queue_pair, i));
+    for (std::uint16_t start = 0; start < 2 * batch; start += batch) {
+        const auto first = static_cast<std::uint16_t>(start + 1);
+        for (int repetition = 0; repetition < 3; ++repetition) {
+            bench_.ring_sends(queue_pair, first, start + batch);
+            EXPECT_EQ(completions(queue_pair), first);
+            EXPECT_EQ(queue_pair.send_queue().posted(), first);
+        }
+    }
+}
+
+/// As DOCA GPUNetIO rings: no control segment, but a QPN and the index after the last WQE.
+TEST_F(QueuePairTest, DoorbellWithoutLengthPostsUpToItsIndex) {
+    QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    for (std::uint16_t i = 0; i < 3; ++i)
+        bench_.write_send(queue_pair, i, Bench::nop(queue_pair, i));
+    bench_.record_sends(queue_pair, 3);
+    std::array<std::byte, hwtab::send_doorbell.size> bytes{};
+    const hwtab::View<hwtab::send_doorbell> doorbell{bytes};
+    doorbell.set<"qpn">(queue_pair.number());
+    doorbell.set<"wqe_index">(2);
+    bench_.queues().send_doorbell(bench_.uar(), bytes);
+    bench_.settle();
+    EXPECT_EQ(completions(queue_pair), 2U);
+}
+
 TEST_F(QueuePairTest, DoorbellBeforeItsRecordPostsWhenRepeated) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     bench_.write_send(queue_pair, 0, Bench::nop(queue_pair, 0));
