@@ -6,9 +6,11 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+from typing import Any
 
 COMMAND = pathlib.Path(__file__).resolve().parents[3] / "scripts/cxib-settings"
 DEVICE, OTHER, MISSING = "0000:01:00.0", "0000:02:00.0", "0000:55:00.0"
+PATIENCE = 60.0  # seconds; ends only a test that has already failed
 RECORDER = """#!/bin/sh
 echo "${0##*/} $*" >> "${0%/*}/calls"
 case "$*" in *refused*) echo 'devlink answers: Invalid argument' >&2; exit 1 ;; esac
@@ -32,11 +34,12 @@ class SettingsTest(unittest.TestCase):
         (self.directory / "conf").write_text("\n".join(lines) + end, encoding="utf-8")
         return self.run_command(*devices)
 
-    def run_command(self, *devices: str) -> subprocess.CompletedProcess[str]:
+    def run_command(self, *devices: str, **where: Any) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"PATH": f"{self.directory}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
                                     "CXIB_SETTINGS_CONF": str(self.directory / "conf"),
                                     "CXIB_SETTINGS_SYSFS": str(self.directory)}
-        return subprocess.run(["bash", COMMAND, *devices], env=environment, capture_output=True, text=True, check=False)
+        where = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | where
+        return subprocess.run(["bash", COMMAND, *devices], env=environment, text=True, check=False, timeout=PATIENCE, **where)
 
     def calls(self) -> list[str]:
         calls = self.directory / "calls"
@@ -99,10 +102,32 @@ class SettingsTest(unittest.TestCase):
             self.assertIn(f"DEVICE is '{word}', must be a PCI address", done.stderr)
 
     def test_file_that_cannot_be_read_is_a_failure(self) -> None:
-        (self.directory / "conf").mkdir()
-        done = self.run_command(DEVICE)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("conf cannot be read", done.stderr)
+        conf = self.directory / "conf"
+        for make, remove in ((conf.mkdir, conf.rmdir), (lambda: os.mkfifo(conf), conf.unlink),
+                             (lambda: conf.symlink_to("missing"), conf.unlink)):
+            make()
+            done = self.run_command(DEVICE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("conf cannot be read", done.stderr)
+            remove()
+
+    def test_without_file_nothing_applied(self) -> None:
+        for devices in ((), (DEVICE,)):
+            done = self.run_command(*devices)
+            self.assertEqual((done.returncode, done.stderr, self.calls()), (0, "", []))
+
+    def test_device_that_cxib_does_not_drive_named_without_file(self) -> None:
+        done = self.run_command(MISSING)
+        self.assertEqual((done.returncode, done.stderr), (1, f"cxib-settings: cxib drives no adapter '{MISSING}'\n"))
+
+    def test_usage_that_cannot_be_written_changes_no_status(self) -> None:
+        (self.directory / "conf").write_text("* cq_quantum_us 70\n", encoding="utf-8")
+        for word, name, status in (("--help", "stdout", 1), ("--lag", "stderr", 2)):
+            with self.subTest(word), open("/dev/full", "w", encoding="ascii") as full:
+                done = self.run_command(word, DEVICE, **{name: full})
+                self.assertEqual((done.returncode, self.calls()), (status, []))
+                if word == "--help":
+                    self.assertEqual(done.stderr, "cxib-settings: the output cannot be written\n")
 
     def test_device_that_cxib_does_not_drive_named(self) -> None:
         done = self.apply("* cq_quantum_us 70", devices=(MISSING, DEVICE))
