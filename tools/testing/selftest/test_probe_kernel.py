@@ -42,6 +42,15 @@ class ProbeTest(unittest.TestCase):
         command = ["sh", REPO / "scripts/probe_kernel", source or self.kernel, self.kernel, self.module, "--explain"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
+    def test_wrong_arguments_refused_with_usage(self) -> None:
+        whole = [str(self.kernel), str(self.kernel), str(self.module)]
+        for words in ([], ["--help"], whole[:2], [*whole, "--explian"], [*whole, "--explain", "more"]):
+            with self.subTest(words=words):
+                command = ["sh", REPO / "scripts/probe_kernel", *words]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(done.stderr, "usage: sh probe_kernel SOURCE BUILD MODULE [--explain]\n")
+
     def test_kernel_with_all_symbols_needs_nothing(self) -> None:
         done = self.probe()
         self.assertEqual((done.returncode, done.stdout.split(), done.stderr), (0, [], ""))
