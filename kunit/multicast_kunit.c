@@ -127,11 +127,49 @@ static void detach_mcast_refused_then_attached_stays_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fixture->detached);
 }
 
+static void attach_with_bad_output(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->fake->hca, FAKE_FAULT_TOKEN, fixture->fake->hca->commands);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, attach(fixture, LID));
+}
+
+static void attach_mcast_with_unknown_result_leaves_group(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	attach_with_bad_output(test);
+	KUNIT_EXPECT_EQ(test, 1, fixture->detached);
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&fixture->fake->qp.groups));
+	KUNIT_EXPECT_EQ(test, 0, attach(fixture, LID));
+	KUNIT_EXPECT_EQ(test, 1, fixture->detached);
+	KUNIT_EXPECT_EQ(test, 0, detach(fixture, LID));
+	KUNIT_EXPECT_EQ(test, 2, fixture->detached);
+}
+
+/* The device may execute the attach after it has refused the detach. */
+static void attach_mcast_with_unknown_result_detached_at_destruction(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->refused = HW_CMD_DETACH_FROM_MCG;
+	attach_with_bad_output(test);
+	KUNIT_EXPECT_EQ(test, 1, fixture->tried);
+	KUNIT_EXPECT_FALSE(test, hlist_empty(&fixture->fake->qp.groups));
+	fixture->refused = 0;
+	cxib_leave_mcast_groups(&fixture->fake->qp);
+	KUNIT_EXPECT_EQ(test, 1, fixture->detached);
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&fixture->fake->qp.groups));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(detach_mcast_last_lid_leaves_group),
 	KUNIT_CASE(attach_mcast_refused_leaves_nothing),
 	KUNIT_CASE(detach_mcast_refused_tried_again_at_destruction),
 	KUNIT_CASE(detach_mcast_refused_then_attached_stays_member),
+	KUNIT_CASE(attach_mcast_with_unknown_result_leaves_group),
+	KUNIT_CASE(attach_mcast_with_unknown_result_detached_at_destruction),
 	{}
 };
 

@@ -6,6 +6,9 @@
  * by then, and nobody can destroy the QP, because its reference remains. So a detach does not fail.
  * If the device does not execute it, the QP stays a member until it is destroyed, which detaches
  * it again.
+ *
+ * An attach that fails must leave no member, because nobody detaches the QP then. So the driver
+ * detaches it if the result of the attach is unknown.
  */
 #include <kunit/visibility.h>
 #include <linux/delay.h>
@@ -58,6 +61,30 @@ static void mcast_remove(struct mcast_group *group)
 	kfree(group);
 }
 
+static int mcast_leave(const struct cxib_qp *qp, const struct mcast_group *group)
+{
+	return cxib_cmd_detach_from_mcg(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp),
+					qp->qpn, group->gid.raw);
+}
+
+/*
+ * Ends an attach that has failed. If its result is unknown, the QP may be a member, and its owner
+ * would get datagrams of a group that it cannot leave. If the device does not execute the detach,
+ * it may execute the attach later, so the destruction of the QP repeats the detach.
+ */
+static void mcast_undo_attach(struct cxib_qp *qp, struct mcast_group *group, bool was_known,
+			      int err)
+{
+	bool is_unknown = cxib_command_is_unknown(err);
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (is_unknown && mcast_leave(qp, group))
+		return;
+	if (!was_known)
+		mcast_remove(group);
+}
+
 int cxib_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct cxib_qp *qp = to_qp(ib);
@@ -74,17 +101,11 @@ int cxib_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 					     qp->qpn, gid->raw);
 	if (!err)
 		group->users++;
-	else if (!known && !cxib_command_is_unknown(err))
-		mcast_remove(group);
+	else
+		mcast_undo_attach(qp, group, known, err);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_attach_mcast);
-
-static int mcast_leave(const struct cxib_qp *qp, const struct mcast_group *group)
-{
-	return cxib_cmd_detach_from_mcg(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp),
-					qp->qpn, group->gid.raw);
-}
 
 int cxib_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {

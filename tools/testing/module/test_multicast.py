@@ -4,6 +4,8 @@ until a reset, and with it its context."""
 
 import errno
 import os
+import pathlib
+import re
 import unittest
 
 import failing_allocations
@@ -113,6 +115,29 @@ class Groups(RecoveryTest):
                 trouble("fault", f"command DETACH_FROM_MCG {fault} times=1")
                 device.detach(qp, MGID, MLID)
                 self.assert_qp_is_destroyed(device, qp)
+
+    def detached(self) -> int:
+        """Number of DETACH_FROM_MCG commands that succeeded. The emulator refuses one for a QP that is no member."""
+        shown = pathlib.Path("/sys/kernel/debug/cxib", self.hca.name, "commands").read_text()
+        found = re.search(r"detach_from_mcg +(\d+) +(\d+)", shown)
+        return int(found[1]) - int(found[2]) if found else 0
+
+    def test_attach_with_unknown_result_leaves_no_member(self) -> None:
+        self.limit_commands(1500)
+        for fault, error in (("drop-completion", errno.ETIMEDOUT), ("bad-length", errno.EBADMSG)):
+            with self.subTest(fault=fault):
+                device, qp = self.open()
+                before = self.detached()
+                trouble("fault", f"command ATTACH_TO_MCG {fault} times=1")
+                with self.assertRaises(OSError) as failed:
+                    device.attach(qp, MGID, MLID)
+                self.assertEqual(failed.exception.errno, error)
+                self.assertEqual(self.detached(), before + 1)
+                device.attach(qp, MGID, MLID)
+                control("complete")
+                device.detach(qp, MGID, MLID)
+                self.assertEqual(self.detached(), before + 2)
+                device.destroy_qp(qp)
 
 
 if __name__ == "__main__":
