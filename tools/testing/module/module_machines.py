@@ -44,8 +44,10 @@ DEVICE_COMMANDS_DEBUG = on_debug(DEVICE_COMMANDS)
 
 # C programs, with two ports per HCA. One of them restarts OpenSM.
 CASES = Guest("cases", sm="opensm", cxemu="--ports 2", builds=BUILD_CASES)
-REGISTRATIONS = CASES.but("registrations", kernel="debug", settings=("CXIB_SEED=2", "CASE_SECONDS=60"), level=LONG,
-                          seconds=14400)
+# fork() takes the lock of the address space before disassociation_lock of the RDMA core, the removal of a device takes them in
+# the other order: with each driver they can wait for each other.
+REGISTRATIONS = CASES.but("registrations", kernel="debug", settings=("CXIB_SEED=2", "CASE_SECONDS=60"), level=LONG, seconds=14400,
+                          reports=(r"(?s)possible circular locking.*\bdisassociation_lock\b.*\brdma_umap_open\+",))
 
 # What `make fuzz` runs for hours. The check has the first five seeds.
 BAD_REQUESTS = Guest("bad-requests", kernel="debug", allow=OF_USER_SPACE, settings=("CXIB_REQUESTS=1000", "CXIB_FIRST_SEED=6"),
