@@ -169,7 +169,7 @@ static void bring_up_garbage_output_allows_next_bring_up(struct kunit *test)
 	unsigned int count = commands_of_bring_up(test);
 	unsigned int at;
 
-	for (at = 0; at < count; at++) {
+	for (at = 0; at < count; at += kunit_sample) {
 		struct cxib_hw *hw = alloc_hw(test);
 
 		/* Every command completes. */
