@@ -5,6 +5,7 @@
  * ib_umem_odp_map_dma_and_lock() cannot. Nothing else in this file waits for the process, so it
  * only tries to take the lock of the address space.
  */
+#include <linux/delay.h>
 #include <linux/hmm.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -25,6 +26,12 @@
  * time, if memory is short or if the process removes them.
  */
 #define TRIES_MAX	1000
+
+/*
+ * Microseconds between two tries to take the lock of the address space. A thread that waits to
+ * change the address space lets each try fail, and might get no processor without a pause.
+ */
+#define PAUSE_US	100
 
 /**
  * struct present_batch - pages that are mapped together
@@ -81,14 +88,14 @@ static int present_walk(const struct present_batch *batch, unsigned long sequenc
 	return err;
 }
 
-/* Returns -EBUSY if the look-up must be repeated. */
+/* Returns -EBUSY if the look-up must be repeated, -EAGAIN if the lock is not free. */
 static int present_lookup(const struct present_batch *batch, unsigned long sequence)
 {
 	struct mm_struct *mm = batch->memory->umem.owning_mm;
 	int err;
 
 	if (!mmap_read_trylock(mm))
-		return -EBUSY;
+		return -EAGAIN;
 	err = present_walk(batch, sequence);
 	mmap_read_unlock(mm);
 	return err;
@@ -155,7 +162,10 @@ static int present_map(struct present_batch *batch)
 	return err ?: pages;
 }
 
-/* Returns the number of pages; -EBUSY if pages must be made present, from @absent on. */
+/*
+ * Returns the number of pages; -EBUSY if pages must be made present, from @absent on; -EAGAIN if
+ * the lock of the address space is not free.
+ */
 static int present_try_in(struct present_batch *batch)
 {
 	struct mmu_interval_notifier *notifier = &batch->memory->notifier;
@@ -182,6 +192,10 @@ static int present_try(struct present_batch *batch)
 	return pages;
 }
 
+/*
+ * Threads that change the address space all the time can keep the lock for any time. So the number
+ * of tries to take it has no limit, but cxib_odp_populate() fails when the MR is being removed.
+ */
 static int present_fault_in_batch(struct present_batch *batch)
 {
 	unsigned int tries = TRIES_MAX;
@@ -189,11 +203,15 @@ static int present_fault_in_batch(struct present_batch *batch)
 
 	do {
 		pages = present_try(batch);
-		if (pages != -EBUSY)
+		if (pages != -EBUSY && pages != -EAGAIN)
 			return pages;
+		if (pages == -EAGAIN)
+			usleep_range(PAUSE_US, 2 * PAUSE_US);
+		else
+			tries--;
 		err = cxib_odp_populate(batch->odp_mr, present_address(batch, batch->absent),
 					present_address(batch, batch->count), batch->for_writing);
-	} while (!err && --tries);
+	} while (!err && tries);
 	return err ?: pages;
 }
 
