@@ -61,6 +61,13 @@
 /* Number of 10 ms polls: a limit for what takes microseconds. */
 #define POLLS_MAX	1000
 
+/*
+ * Look-ups in an address space whose lock others hold in turns. Each one has to wait for a few
+ * turns.
+ */
+#define LOOK_UPS	20
+#define TURNS_MAX	5000
+
 /* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
 #define KSMS_PER_WQE	(CXIB_UMR_MTT_MAX * 8 / 16)
 
@@ -372,6 +379,7 @@ static int odp_init(struct kunit *test)
 	fixture->pd.ib.device = &fake->ibdev.ib;
 	fixture->gone = kunit_kzalloc(test, sizeof(*fixture->gone), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->gone);
+	atomic_set(&fixture->gone->mm_count, 1);
 	fake_queue_pair_start(fake, run_command, fixture);
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
@@ -1451,7 +1459,7 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 
 	fixture->child.mr.context = &fixture->other_context;
 	fixture->mr.memory.is_implicit_odp = 1;
-	fixture->child.mr.mr.ib.length = PAGE_SIZE;
+	fixture->child.memory.is_implicit_odp = 1;
 	insert(test, &fixture->mr);
 	insert(test, &fixture->child);
 	mutex_lock(&fixture->mr.mr.fault_mutex);
@@ -1608,6 +1616,161 @@ static void unregistration_ends_page_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
 }
 
+/**
+ * struct changer - threads that hold the lock of an address space for writing in turns
+ * @tasks: the threads
+ * @mm: the address space
+ * @turns: number of turns so far, at most TURNS_MAX
+ */
+struct changer {
+	struct task_struct *tasks[8];
+	struct mm_struct *mm;
+	atomic_t turns;
+};
+
+static int change_address_space(void *data)
+{
+	struct changer *changer = data;
+
+	while (!kthread_should_stop()) {
+		const bool may_change = atomic_add_unless(&changer->turns, 1, TURNS_MAX);
+
+		if (may_change)
+			mmap_write_lock(changer->mm);
+		usleep_range(1000, 2000);
+		if (may_change)
+			mmap_write_unlock(changer->mm);
+	}
+	return 0;
+}
+
+static void stop_changer(void *data)
+{
+	struct changer *changer = data;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(changer->tasks); i++)
+		if (!IS_ERR_OR_NULL(changer->tasks[i]))
+			kthread_stop(changer->tasks[i]);
+}
+
+/* A thread always holds the lock, and others wait for it, so a try to get it fails. */
+static void start_changer(struct kunit *test, struct changer *changer)
+{
+	unsigned int i;
+
+	changer->mm = current->mm;
+	for (i = 0; i < ARRAY_SIZE(changer->tasks); i++)
+		changer->tasks[i] = kthread_run(change_address_space, changer, "changer%u", i);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_changer, changer));
+	for (i = 0; i < ARRAY_SIZE(changer->tasks); i++)
+		KUNIT_ASSERT_FALSE(test, IS_ERR(changer->tasks[i]));
+	while (!atomic_read(&changer->turns))
+		usleep_range(100, 200);
+}
+
+static void fault_in_implicit_of_busy_address_space_ends(struct kunit *test)
+{
+	struct changer *changer = kunit_kzalloc(test, sizeof(*changer), GFP_KERNEL);
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, changer);
+	attach_address_space(test);
+	fixture->mr.memory.umem.owning_mm = current->mm;
+	start_changer(test, changer);
+	for (i = 0; i < LOOK_UPS; i++)
+		KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, 0, 1, -EFAULT));
+	KUNIT_EXPECT_LT(test, atomic_read(&changer->turns), TURNS_MAX);
+}
+
+/**
+ * struct look_up - call of cxib_odp_populate() in a thread
+ * @task: the thread
+ * @mr: MR
+ * @called: the look-up has begun
+ * @release: the look-up may end
+ * @result: of the look-up
+ * @has_returned: cxib_odp_populate() has returned
+ * @err: its result
+ */
+struct look_up {
+	struct task_struct *task;
+	struct cxib_odp_mr *mr;
+	struct completion called;
+	struct completion release;
+	int result;
+	bool has_returned;
+	int err;
+};
+
+static int look_up(void *context)
+{
+	struct look_up *look_up = context;
+
+	mmap_assert_locked(look_up->mr->mr.umem->owning_mm);
+	complete(&look_up->called);
+	wait_for_completion(&look_up->release);
+	return look_up->result;
+}
+
+static int populate(void *data)
+{
+	struct look_up *look = data;
+
+	look->err = cxib_odp_populate(look->mr, 0, 0, false, look_up, look);
+	WRITE_ONCE(look->has_returned, true);
+	return 0;
+}
+
+static void start_look_up(struct kunit *test, struct look_up *look)
+{
+	struct fixture *fixture = test->priv;
+
+	attach_address_space(test);
+	look->mr = &fixture->mr.mr;
+	look->mr->mr.umem->owning_mm = current->mm;
+	init_completion(&look->called);
+	init_completion(&look->release);
+	look->task = kthread_create(populate, look, "look_up");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(look->task));
+	get_task_struct(look->task);
+	wake_up_process(look->task);
+	wait_for_completion(&look->called);
+}
+
+static void stop_look_up(struct look_up *look)
+{
+	complete(&look->release);
+	while (!READ_ONCE(look->has_returned))
+		usleep_range(100, 200);
+	kthread_stop(look->task);
+	put_task_struct(look->task);
+}
+
+static void populate_returns_result_of_look_up(struct kunit *test)
+{
+	struct look_up look = { .result = -EBUSY };
+
+	start_look_up(test, &look);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(look.has_returned));
+	stop_look_up(&look);
+	KUNIT_EXPECT_EQ(test, -EBUSY, look.err);
+}
+
+/* The look-up uses the notifier of the MR, which is destroyed next. */
+static void ended_populate_returns_after_look_up(struct kunit *test)
+{
+	struct look_up look = {};
+
+	start_look_up(test, &look);
+	cxib_odp_end_populates(look.mr);
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(look.has_returned));
+	stop_look_up(&look);
+	KUNIT_EXPECT_EQ(test, -ENODEV, look.err);
+}
+
 static void contexts_of_user_share_page_faults(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1705,6 +1868,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(page_fault_of_indirect_mkey_is_of_user_of_mr),
 	KUNIT_CASE(dereg_odp_mr_ends_page_fault),
 	KUNIT_CASE(unregistration_ends_page_faults),
+	KUNIT_CASE(fault_in_implicit_of_busy_address_space_ends),
+	KUNIT_CASE(populate_returns_result_of_look_up),
+	KUNIT_CASE(ended_populate_returns_after_look_up),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
 	KUNIT_CASE(uids_of_user_namespace_count_as_one),
 	{}

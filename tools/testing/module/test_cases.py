@@ -70,6 +70,9 @@ class Cases(Programs):
     def test_memory_for_sparse_pages_is_limited(self) -> None:
         self.check("sparse_memory")
 
+    def test_pages_prefetched_while_threads_change_address_space(self) -> None:
+        self.check("busy_address_space")
+
     def test_unprivileged_program_gets_no_management_qp(self) -> None:
         self.check("management_datagrams")
 

@@ -321,50 +321,58 @@ destroy_child:
 	return ERR_PTR(err);
 }
 
+/**
+ * struct implicit_range - range of a child MR
+ * @mm: address space
+ * @start: first address
+ * @is_mapped: user space has mapped memory there
+ */
+struct implicit_range {
+	struct mm_struct *mm;
+	u64 start;
+	bool is_mapped;
+};
+
+static int implicit_look_up(void *context)
+{
+	struct implicit_range *range = context;
+
+	range->is_mapped = find_vma_intersection(range->mm, range->start,
+						 range->start + CHILD_SIZE);
+	return 0;
+}
+
 /*
  * Returns true if user space has mapped memory in the range of a child MR. The remote peer and the
  * device may name any address, and a child MR takes megabytes, so no child is created for other
- * ranges. Returns -EBUSY if the lock of the address space is not free.
+ * ranges.
  */
-static int implicit_try_range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
-{
-	struct mm_struct *mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm;
-	const u64 start = number << LOG_CHILD;
-	int found = -EBUSY;
-
-	if (!mmget_not_zero(mm))
-		return false;
-	if (mmap_read_trylock(mm)) {
-		found = !!find_vma_intersection(mm, start, start + CHILD_SIZE);
-		mmap_read_unlock(mm);
-	}
-	mmput_async(mm);
-	return found;
-}
-
 static int implicit_range_is_mapped(struct cxib_odp_mr *parent, u64 number)
 {
-	int found, err = 0;
+	struct implicit_range range = {
+		.mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm,
+		.start = number << LOG_CHILD,
+	};
+	int err = cxib_odp_populate(parent, 0, 0, false, implicit_look_up, &range);
 
-	do {
-		found = implicit_try_range_is_mapped(parent, number);
-		if (found == -EBUSY)
-			err = cxib_odp_populate(parent, 0, 0, false);
-	} while (found == -EBUSY && !err);
-	return err ?: found;
+	/* -EFAULT: the process has exited, and its memory is gone. */
+	return err == -EFAULT ? false : err ?: range.is_mapped;
 }
 
+/* Returns the child MR, to be released by implicit_put_child(), or NULL. */
 static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *parent, u64 number,
 							 bool may_create)
 {
-	struct cxib_odp_mr *child = xa_load(&parent->implicit_children, number);
+	struct cxib_odp_mr *child;
 
-	lockdep_assert_held(&parent->fault_mutex);
-
-	if (child || !may_create)
-		return child;
-	return READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) :
-						implicit_create_child(parent, number);
+	guard(mutex)(&parent->fault_mutex);
+	child = xa_load(&parent->implicit_children, number);
+	if (!child && may_create)
+		child = READ_ONCE(parent->is_unusable) ? ERR_PTR(-EIO) :
+							 implicit_create_child(parent, number);
+	if (!IS_ERR_OR_NULL(child))
+		child->users++;
+	return child;
 }
 
 /*
@@ -373,16 +381,15 @@ static struct cxib_odp_mr *implicit_find_or_create_child(struct cxib_odp_mr *par
  */
 static struct cxib_odp_mr *implicit_get_child(struct cxib_odp_mr *parent, u64 number)
 {
-	int is_mapped = implicit_range_is_mapped(parent, number);
-	struct cxib_odp_mr *child;
+	struct cxib_odp_mr *child = implicit_find_or_create_child(parent, number, false);
+	int is_mapped;
 
+	if (child)
+		return child;
+	is_mapped = implicit_range_is_mapped(parent, number);
 	if (is_mapped < 0)
 		return ERR_PTR(is_mapped);
-	guard(mutex)(&parent->fault_mutex);
-	child = implicit_find_or_create_child(parent, number, is_mapped);
-	if (!IS_ERR_OR_NULL(child))
-		child->users++;
-	return child;
+	return implicit_find_or_create_child(parent, number, is_mapped);
 }
 
 /* The child may have no pages, because they could not be faulted in or are invalid again. */

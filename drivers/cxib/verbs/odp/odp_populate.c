@@ -5,6 +5,7 @@
  * process holds only the address space, and nothing of the device or of an MR. When an MR or its
  * device is removed, the page fault fails at once, and the work item goes on alone.
  */
+#include <kunit/visibility.h>
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -41,9 +42,14 @@ static LIST_HEAD(pagers);
  * @pager: of the user
  * @mm: address space; holds the structure, not the memory
  * @start: first address
- * @end: end of the range; @start: only wait for the lock of the address space
+ * @end: end of the range; @start: no page
  * @step: bytes of a page
  * @flags: FAULT_FLAG_…
+ * @look_up: called with the lock of the address space after the pages were made present
+ * @context: for @look_up; owned by the page fault
+ * @lock: protects @is_left, and is held while @look_up is called. So a page fault whose wait has
+ *	been ended waits for @look_up before it frees @context.
+ * @is_left: the page fault no longer waits
  * @err: result
  * @done: the pages are present, or the page fault no longer waits for them
  * @node: entry in the list of the MR while the page fault waits
@@ -57,6 +63,10 @@ struct cxib_odp_populate {
 	u64 end;
 	u64 step;
 	unsigned int flags;
+	cxib_odp_look_up look_up;
+	void *context;
+	struct mutex lock; /* is_left */
+	bool is_left;
 	int err;
 	struct completion done;
 	struct list_head node;
@@ -157,6 +167,12 @@ static void populate_put(struct cxib_odp_populate *populate)
 	kfree(populate);
 }
 
+static int populate_look_up(struct cxib_odp_populate *populate)
+{
+	guard(mutex)(&populate->lock);
+	return populate->is_left ? -ENODEV : populate->look_up(populate->context);
+}
+
 static int populate_range(struct cxib_odp_populate *populate)
 {
 	bool unlocked = false;
@@ -170,6 +186,7 @@ static int populate_range(struct cxib_odp_populate *populate)
 		err = fixup_user_fault(populate->mm, at, populate->flags, &unlocked);
 		cond_resched();
 	}
+	err = err ?: populate_look_up(populate);
 	mmap_read_unlock(populate->mm);
 	return err;
 }
@@ -207,6 +224,7 @@ static struct cxib_odp_populate *populate_create(struct cxib_odp_mr *odp_mr, u64
 	populate->end = end;
 	populate->step = BIT_ULL(memory->page_shift);
 	populate->flags = FAULT_FLAG_REMOTE | (for_writing ? FAULT_FLAG_WRITE : 0);
+	mutex_init(&populate->lock);
 	init_completion(&populate->done);
 	return populate;
 }
@@ -241,6 +259,8 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
 	if (!is_killed && !is_ending)
 		return populate->err;
 	complete_all(&populate->done);
+	scoped_guard(mutex, &populate->lock)
+		populate->is_left = true;
 	if (cancel_work(&populate->work)) {
 		populate_put(populate);
 		atomic_dec(&populate->pager->users);
@@ -252,17 +272,24 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
  * cxib_odp_populate() - make pages of an MR present in the process
  * @odp_mr: MR with a reference
  * @start: user address
- * @end: end of the range; @start: only wait until the lock of the address space is free
+ * @end: end of the range; @start: no page
  * @for_writing: make them writable
+ * @look_up: called in a work item after the pages were made present, with the lock of the address
+ *	space; not called after this function has returned. It must not wait for user space. Its
+ *	result is returned.
+ * @context: for @look_up
  *
- * The pages may be absent again on return.
+ * Pages may be absent again before @look_up is called. The caller cannot take the lock of the
+ * address space: a wait for it cannot be ended, and a try fails as long as threads of the process
+ * change their address space.
  *
  * Context: process context, may sleep; without locks that memory reclaim takes. The wait ends when
  * the process is killed, or when cxib_odp_end_populates() is called for the MR or its parent.
  * Return: 0; -ENODEV if the MR or its device is being removed, -EINTR if the process is killed,
- * -ENOMEM, or an error of fixup_user_fault().
+ * -ENOMEM, or an error of fixup_user_fault() or of @look_up.
  */
-int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_writing)
+int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_writing,
+		      cxib_odp_look_up look_up, void *context)
 {
 	struct cxib_odp_mr *root = odp_mr->parent ?: odp_mr;
 	struct cxib_odp_populate *populate = populate_create(odp_mr, start, end, for_writing);
@@ -270,6 +297,8 @@ int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_w
 
 	if (!populate)
 		return -ENOMEM;
+	populate->look_up = look_up;
+	populate->context = context;
 	if (populate_begin(root, populate)) {
 		err = wait_for_completion_killable(&populate->done);
 		err = populate_end(root, populate, err);
@@ -277,6 +306,7 @@ int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_w
 	populate_put(populate);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_populate);
 
 /**
  * cxib_odp_end_populates() - let all calls of cxib_odp_populate() for an MR return, now and later
@@ -294,5 +324,6 @@ void cxib_odp_end_populates(struct cxib_odp_mr *odp_mr)
 		complete_all(&populate->done);
 	spin_unlock(&odp_mr->populate_lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_end_populates);
 
 #endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Maps pages of an ODP MR that are present in the process. cxib_odp_populate() makes absent pages
- * present first, because its wait for the process can be ended. The wait of
- * ib_umem_odp_map_dma_and_lock() cannot. Nothing else in this file waits for the process, so it
- * only tries to take the lock of the address space.
+ * present and looks all of them up, because its wait for the process can be ended. The wait of
+ * ib_umem_odp_map_dma_and_lock() cannot. Nothing else in this file waits for the process.
  */
-#include <linux/delay.h>
 #include <linux/hmm.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -27,12 +25,6 @@
  */
 #define TRIES_MAX	1000
 
-/*
- * Microseconds between two tries to take the lock of the address space. A thread that waits to
- * change the address space lets each try fail, and might get no processor without a pause.
- */
-#define PAUSE_US	100
-
 /**
  * struct present_batch - pages that are mapped together
  * @odp_mr: MR with a reference, not an implicit one
@@ -43,6 +35,7 @@
  * @count: number of pages
  * @absent: number of pages before the first one that must be made present
  * @pfns: pages and rights, as hmm_range_fault() returns them
+ * @sequence: of the notifier before the look-up
  */
 struct present_batch {
 	struct cxib_odp_mr *odp_mr;
@@ -53,6 +46,7 @@ struct present_batch {
 	unsigned int count;
 	unsigned int absent;
 	unsigned long *pfns;
+	unsigned long sequence;
 };
 
 static u64 present_address(const struct present_batch *batch, unsigned int i)
@@ -60,12 +54,11 @@ static u64 present_address(const struct present_batch *batch, unsigned int i)
 	return ib_umem_start(batch->memory) + ((batch->first + i) << batch->memory->page_shift);
 }
 
-static int present_walk_part(const struct present_batch *batch, unsigned int i, unsigned int count,
-			     unsigned long sequence)
+static int present_walk_part(const struct present_batch *batch, unsigned int i, unsigned int count)
 {
 	struct hmm_range range = {
 		.notifier = &batch->memory->notifier,
-		.notifier_seq = sequence,
+		.notifier_seq = batch->sequence,
 		.start = present_address(batch, i),
 		.end = present_address(batch, i) + count * PAGE_SIZE,
 		.hmm_pfns = &batch->pfns[i],
@@ -75,30 +68,22 @@ static int present_walk_part(const struct present_batch *batch, unsigned int i, 
 }
 
 /* Of a huge page, only the first PAGE_SIZE bytes are looked up. */
-static int present_walk(const struct present_batch *batch, unsigned long sequence)
+static int present_walk(const struct present_batch *batch)
 {
 	unsigned int i;
 	int err = 0;
 
 	memset(batch->pfns, 0, batch->count * sizeof(*batch->pfns));
 	if (batch->memory->page_shift == PAGE_SHIFT)
-		return present_walk_part(batch, 0, batch->count, sequence);
+		return present_walk_part(batch, 0, batch->count);
 	for (i = 0; i < batch->count && !err; i++)
-		err = present_walk_part(batch, i, 1, sequence);
+		err = present_walk_part(batch, i, 1);
 	return err;
 }
 
-/* Returns -EBUSY if the look-up must be repeated, -EAGAIN if the lock is not free. */
-static int present_lookup(const struct present_batch *batch, unsigned long sequence)
+static int present_look_up(void *context)
 {
-	struct mm_struct *mm = batch->memory->umem.owning_mm;
-	int err;
-
-	if (!mmap_read_trylock(mm))
-		return -EAGAIN;
-	err = present_walk(batch, sequence);
-	mmap_read_unlock(mm);
-	return err;
+	return present_walk(context);
 }
 
 /* Returns -EBUSY if pages must be made present, from @absent of the batch on. */
@@ -162,57 +147,34 @@ static int present_map(struct present_batch *batch)
 	return err ?: pages;
 }
 
-/*
- * Returns the number of pages; -EBUSY if pages must be made present, from @absent on; -EAGAIN if
- * the lock of the address space is not free.
- */
-static int present_try_in(struct present_batch *batch)
+/* Returns the number of pages; -EBUSY if pages must be made present, from @absent on. */
+static int present_try(struct present_batch *batch)
 {
 	struct mmu_interval_notifier *notifier = &batch->memory->notifier;
-	unsigned long sequence = mmu_interval_read_begin(notifier);
+	const u64 end = present_address(batch, batch->count);
+	const u64 start = batch->present_only ? end : present_address(batch, batch->absent);
 	int err;
 
-	batch->absent = batch->present_only ? batch->count : 0;
-	err = present_lookup(batch, sequence);
+	batch->sequence = mmu_interval_read_begin(notifier);
+	err = cxib_odp_populate(batch->odp_mr, start, end, batch->for_writing, present_look_up,
+				batch);
+	batch->absent = 0;
 	if (err)
 		return err;
 	guard(mutex)(&batch->memory->umem_mutex);
-	return mmu_interval_read_retry(notifier, sequence) ? -EBUSY : present_map(batch);
+	return mmu_interval_read_retry(notifier, batch->sequence) ? -EBUSY : present_map(batch);
 }
 
-static int present_try(struct present_batch *batch)
-{
-	struct mm_struct *mm = batch->memory->umem.owning_mm;
-	int pages;
-
-	if (!mmget_not_zero(mm))
-		return -EFAULT;
-	pages = present_try_in(batch);
-	mmput_async(mm);
-	return pages;
-}
-
-/*
- * Threads that change the address space all the time can keep the lock for any time. So the number
- * of tries to take it has no limit, but cxib_odp_populate() fails when the MR is being removed.
- */
 static int present_fault_in_batch(struct present_batch *batch)
 {
 	unsigned int tries = TRIES_MAX;
-	int pages, err;
+	int pages;
 
-	do {
+	batch->absent = 0;
+	do
 		pages = present_try(batch);
-		if (pages != -EBUSY && pages != -EAGAIN)
-			return pages;
-		if (pages == -EAGAIN)
-			usleep_range(PAUSE_US, 2 * PAUSE_US);
-		else
-			tries--;
-		err = cxib_odp_populate(batch->odp_mr, present_address(batch, batch->absent),
-					present_address(batch, batch->count), batch->for_writing);
-	} while (!err && tries);
-	return err ?: pages;
+	while (pages == -EBUSY && --tries);
+	return pages;
 }
 
 static int present_fault_in_batches(struct present_batch *batch, u64 end)
