@@ -1708,7 +1708,7 @@ static int look_up(void *context)
 {
 	struct look_up *look_up = context;
 
-	mmap_assert_locked(look_up->mr->mr.umem->owning_mm);
+	lockdep_assert_held(&look_up->mr->mr.umem->owning_mm->mmap_lock);
 	complete(&look_up->called);
 	wait_for_completion(&look_up->release);
 	return look_up->result;
