@@ -16,10 +16,10 @@ import unittest
 from machine import LONG, Guest
 
 REPO = pathlib.Path(__file__).resolve().parents[3]
-SUITES = Guest("suites", driver="none", kernel="debug", hcas=0, settings=("KUNIT_SAMPLE=16",))
+SUITES = Guest("suites", driver="none", kernel="debug", hcas=0, leaks=False, settings=("KUNIT_SAMPLE=16",))
 GUESTS = [
     SUITES,
-    SUITES.but("suites-whole", level=LONG, settings=()),
+    SUITES.but("suites-whole", leaks=True, level=LONG, settings=()),
     # Newer kernels run the suites of a module only with kunit.autorun=1.
     SUITES.but("suites-backports", kernel="debug-backports", append="kunit.autorun=1", level=LONG),
     SUITES.but("suites-oldstable", kernel="debug-oldstable", level=LONG),
