@@ -68,6 +68,10 @@
 #define LOOK_UPS	20
 #define TURNS_MAX	5000
 
+/* Result of a function that maps pages, and number of its calls before. */
+#define PAGES_MAPPED	3
+#define BUSY_CALLS	5
+
 /* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
 #define KSMS_PER_WQE	(CXIB_UMR_MTT_MAX * 8 / 16)
 
@@ -1685,90 +1689,114 @@ static void fault_in_implicit_of_busy_address_space_ends(struct kunit *test)
 }
 
 /**
- * struct look_up - call of cxib_odp_populate() in a thread
+ * struct mapping - call of cxib_odp_populate() in a thread
  * @task: the thread
  * @mr: MR
- * @called: the look-up has begun
- * @release: the look-up may end
- * @result: of the look-up
+ * @called: the function that maps pages has been called
+ * @release: it may return
+ * @calls: number of its calls
+ * @busy: number of calls that return -EBUSY
  * @has_returned: cxib_odp_populate() has returned
- * @err: its result
+ * @result: of cxib_odp_populate()
  */
-struct look_up {
+struct mapping {
 	struct task_struct *task;
 	struct cxib_odp_mr *mr;
 	struct completion called;
 	struct completion release;
-	int result;
+	unsigned int calls;
+	unsigned int busy;
 	bool has_returned;
-	int err;
+	int result;
 };
 
-static int look_up(void *context)
+static int map(void *context, u64 *absent)
 {
-	struct look_up *look_up = context;
+	struct mapping *mapping = context;
 
-	lockdep_assert_held(&look_up->mr->mr.umem->owning_mm->mmap_lock);
-	complete(&look_up->called);
-	wait_for_completion(&look_up->release);
-	return look_up->result;
+	lockdep_assert_held(&mapping->mr->mr.umem->owning_mm->mmap_lock);
+	complete(&mapping->called);
+	wait_for_completion(&mapping->release);
+	return mapping->calls++ < mapping->busy ? -EBUSY : PAGES_MAPPED;
 }
 
 static int populate(void *data)
 {
-	struct look_up *look = data;
+	struct mapping *mapping = data;
 
-	look->err = cxib_odp_populate(look->mr, 0, 0, false, look_up, look);
-	WRITE_ONCE(look->has_returned, true);
+	mapping->result = cxib_odp_populate(mapping->mr, 0, false, map, mapping);
+	WRITE_ONCE(mapping->has_returned, true);
 	return 0;
 }
 
-static void start_look_up(struct kunit *test, struct look_up *look)
+static void start_mapping(struct kunit *test, struct mapping *mapping)
 {
 	struct fixture *fixture = test->priv;
 
 	attach_address_space(test);
-	look->mr = &fixture->mr.mr;
-	look->mr->mr.umem->owning_mm = current->mm;
-	init_completion(&look->called);
-	init_completion(&look->release);
-	look->task = kthread_create(populate, look, "look_up");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(look->task));
-	get_task_struct(look->task);
-	wake_up_process(look->task);
-	wait_for_completion(&look->called);
+	mapping->mr = &fixture->mr.mr;
+	mapping->mr->mr.umem->owning_mm = current->mm;
+	init_completion(&mapping->called);
+	init_completion(&mapping->release);
+	mapping->task = kthread_create(populate, mapping, "mapping");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mapping->task));
+	get_task_struct(mapping->task);
+	wake_up_process(mapping->task);
+	wait_for_completion(&mapping->called);
 }
 
-static void stop_look_up(struct look_up *look)
+static void stop_mapping(struct mapping *mapping)
 {
-	complete(&look->release);
-	while (!READ_ONCE(look->has_returned))
+	complete_all(&mapping->release);
+	while (!READ_ONCE(mapping->has_returned))
 		usleep_range(100, 200);
-	kthread_stop(look->task);
-	put_task_struct(look->task);
+	kthread_stop(mapping->task);
+	put_task_struct(mapping->task);
 }
 
-static void populate_returns_result_of_look_up(struct kunit *test)
+static void populate_returns_result_of_map(struct kunit *test)
 {
-	struct look_up look = { .result = -EBUSY };
+	struct mapping mapping = {};
 
-	start_look_up(test, &look);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(look.has_returned));
-	stop_look_up(&look);
-	KUNIT_EXPECT_EQ(test, -EBUSY, look.err);
+	start_mapping(test, &mapping);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(mapping.has_returned));
+	stop_mapping(&mapping);
+	KUNIT_EXPECT_EQ(test, PAGES_MAPPED, mapping.result);
+	KUNIT_EXPECT_EQ(test, 1, mapping.calls);
 }
 
-/* The look-up uses the notifier of the MR, which is destroyed next. */
-static void ended_populate_returns_after_look_up(struct kunit *test)
+static void populate_repeats_busy_map(struct kunit *test)
 {
-	struct look_up look = {};
+	struct mapping mapping = { .busy = BUSY_CALLS };
 
-	start_look_up(test, &look);
-	cxib_odp_end_populates(look.mr);
+	start_mapping(test, &mapping);
+	stop_mapping(&mapping);
+	KUNIT_EXPECT_EQ(test, PAGES_MAPPED, mapping.result);
+	KUNIT_EXPECT_EQ(test, BUSY_CALLS + 1, mapping.calls);
+}
+
+static void populate_of_map_that_remains_busy_returns_ebusy(struct kunit *test)
+{
+	struct mapping mapping = { .busy = UINT_MAX };
+
+	start_mapping(test, &mapping);
+	stop_mapping(&mapping);
+	KUNIT_EXPECT_EQ(test, -EBUSY, mapping.result);
+	KUNIT_EXPECT_GT(test, mapping.calls, BUSY_CALLS);
+}
+
+/* The function uses the notifier of the MR, which is destroyed next. */
+static void ended_populate_returns_after_map(struct kunit *test)
+{
+	struct mapping mapping = { .busy = UINT_MAX };
+
+	start_mapping(test, &mapping);
+	cxib_odp_end_populates(mapping.mr);
 	msleep(50);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(look.has_returned));
-	stop_look_up(&look);
-	KUNIT_EXPECT_EQ(test, -ENODEV, look.err);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(mapping.has_returned));
+	stop_mapping(&mapping);
+	KUNIT_EXPECT_EQ(test, -ENODEV, mapping.result);
+	KUNIT_EXPECT_EQ(test, 1, mapping.calls);
 }
 
 static void contexts_of_user_share_page_faults(struct kunit *test)
@@ -1869,8 +1897,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dereg_odp_mr_ends_page_fault),
 	KUNIT_CASE(unregistration_ends_page_faults),
 	KUNIT_CASE(fault_in_implicit_of_busy_address_space_ends),
-	KUNIT_CASE(populate_returns_result_of_look_up),
-	KUNIT_CASE(ended_populate_returns_after_look_up),
+	KUNIT_CASE(populate_returns_result_of_map),
+	KUNIT_CASE(populate_repeats_busy_map),
+	KUNIT_CASE(populate_of_map_that_remains_busy_returns_ebusy),
+	KUNIT_CASE(ended_populate_returns_after_map),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
 	KUNIT_CASE(uids_of_user_namespace_count_as_one),
 	{}

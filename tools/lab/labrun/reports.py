@@ -74,9 +74,11 @@ KINDS = (
 HARMLESS = (
     # A process may register a page as often as it likes. The checker takes the pages of the process for buffers that
     # the driver has mapped twice.
-    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bib_umem_(?:get|odp_map_dma_and_lock)\+")),
+    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"),
+     re.compile(r"\b(?:ib_umem_get|ib_umem_odp_map_dma_and_lock|cxib_odp_map)\+")),
     # The checker counts mappings of a cache line with three bits.
-    (re.compile(r"^DMA-API: exceeded 7 overlapping mappings of cacheline "), re.compile(r"\bib_umem_get\+")),
+    (re.compile(r"^DMA-API: exceeded 7 overlapping mappings of cacheline "),
+     re.compile(r"\b(?:ib_umem_get|cxib_odp_map)\+")),
     # The kernel's NVMe-oF host maps each completion of 16 bytes separately, and several share a cache line. This is
     # correct with coherent DMA, as on this machine; the checker complains on any machine.
     (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bnvme_rdma_alloc_qe\+")),

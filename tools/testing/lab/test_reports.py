@@ -321,13 +321,14 @@ class Judgement(unittest.TestCase):
         self.assertEqual((["list corruption"], []), ([r.kind for r in unexpected], missing))
 
     def test_umem_registered_twice_passes(self):
-        for caller in ("ib_umem_get", "ib_umem_odp_map_dma_and_lock"):
+        for caller in ("ib_umem_get", "ib_umem_odp_map_dma_and_lock", "cxib_odp_map"):
             unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
             self.assertEqual(([], []), (unexpected, missing), caller)
 
     def test_umem_registered_beyond_checker_count_passes(self):
-        unexpected, missing = compare(scan(MAPPED_OFTEN.replace("CALLER", "ib_umem_get")), [])
-        self.assertEqual(([], []), (unexpected, missing))
+        for caller in ("ib_umem_get", "cxib_odp_map"):
+            unexpected, missing = compare(scan(MAPPED_OFTEN.replace("CALLER", caller)), [])
+            self.assertEqual(([], []), (unexpected, missing), caller)
 
     def test_nvme_completions_sharing_cache_line_pass(self):
         unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])

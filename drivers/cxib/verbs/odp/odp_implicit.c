@@ -333,7 +333,7 @@ struct implicit_range {
 	bool is_mapped;
 };
 
-static int implicit_look_up(void *context)
+static int implicit_look_up(void *context, u64 *absent)
 {
 	struct implicit_range *range = context;
 
@@ -353,7 +353,7 @@ static int implicit_range_is_mapped(struct cxib_odp_mr *parent, u64 number)
 		.mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm,
 		.start = number << LOG_CHILD,
 	};
-	int err = cxib_odp_populate(parent, 0, 0, false, implicit_look_up, &range);
+	int err = cxib_odp_populate(parent, 0, false, implicit_look_up, &range);
 
 	/* -EFAULT: the process has exited, and its memory is gone. */
 	return err == -EFAULT ? false : err ?: range.is_mapped;

@@ -63,9 +63,9 @@ int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_ra
 /* odp_populate.c */
 struct cxib_odp_pager *cxib_odp_get_pager(kuid_t uid);
 void cxib_odp_put_pager(struct cxib_odp_pager *pager);
-typedef int (*cxib_odp_look_up)(void *context);
-int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_writing,
-		      cxib_odp_look_up look_up, void *context);
+typedef int (*cxib_odp_map_fn)(void *context, u64 *absent);
+int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 end, bool for_writing, cxib_odp_map_fn map,
+		      void *context);
 void cxib_odp_end_populates(struct cxib_odp_mr *odp_mr);
 
 /* odp_implicit.c */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes pages of a process present for page faults and prefetches. The process can delay this for
- * any time, for example by a FUSE file that it serves itself. So the work item that waits for the
- * process holds only the address space, and nothing of the device or of an MR. When an MR or its
- * device is removed, the page fault fails at once, and the work item goes on alone.
+ * Makes pages of a process present for page faults and prefetches, and has them mapped for the
+ * device. The process can delay this for any time, for example by a FUSE file that it serves
+ * itself. So the work item that waits for the process holds only the address space, and nothing of
+ * the device or of an MR. When an MR or its device is removed, the page fault fails at once, and
+ * the work item goes on alone.
  */
 #include <kunit/visibility.h>
 #include <linux/completion.h>
@@ -17,6 +18,12 @@
 #include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
+
+/*
+ * Maximum number of tries to map pages. The pages can be absent again each time, if memory is short
+ * or if the process removes them.
+ */
+#define TRIES_MAX	1000
 
 /**
  * struct cxib_odp_pager - workqueue that makes pages of a user present, on all devices
@@ -41,17 +48,17 @@ static LIST_HEAD(pagers);
  * @users: the page fault that waits, and the work
  * @pager: of the user
  * @mm: address space; holds the structure, not the memory
- * @start: first address
- * @end: end of the range; @start: no page
+ * @absent: first address that must be made present
+ * @end: end of the range
  * @step: bytes of a page
  * @flags: FAULT_FLAG_…
- * @look_up: called with the lock of the address space after the pages were made present
- * @context: for @look_up; owned by the page fault
- * @lock: protects @is_left, and is held while @look_up is called. So a page fault whose wait has
- *	been ended waits for @look_up before it frees @context.
+ * @map: maps the pages; called with the lock of the address space
+ * @context: for @map; owned by the page fault
+ * @lock: protects @is_left, and is held while @map is called. So a page fault whose wait has been
+ *	ended waits for @map before it frees @context.
  * @is_left: the page fault no longer waits
- * @err: result
- * @done: the pages are present, or the page fault no longer waits for them
+ * @result: of @map, or an error
+ * @done: the pages are mapped, or the page fault no longer waits for them
  * @node: entry in the list of the MR while the page fault waits
  */
 struct cxib_odp_populate {
@@ -59,15 +66,15 @@ struct cxib_odp_populate {
 	refcount_t users;
 	struct cxib_odp_pager *pager;
 	struct mm_struct *mm;
-	u64 start;
+	u64 absent;
 	u64 end;
 	u64 step;
 	unsigned int flags;
-	cxib_odp_look_up look_up;
+	cxib_odp_map_fn map;
 	void *context;
 	struct mutex lock; /* is_left */
 	bool is_left;
-	int err;
+	int result;
 	struct completion done;
 	struct list_head node;
 };
@@ -167,28 +174,53 @@ static void populate_put(struct cxib_odp_populate *populate)
 	kfree(populate);
 }
 
-static int populate_look_up(struct cxib_odp_populate *populate)
-{
-	guard(mutex)(&populate->lock);
-	return populate->is_left ? -ENODEV : populate->look_up(populate->context);
-}
-
-static int populate_range(struct cxib_odp_populate *populate)
+static int populate_fault_in(struct cxib_odp_populate *populate)
 {
 	bool unlocked = false;
 	int err = 0;
 	u64 at;
 
-	mmap_read_lock(populate->mm);
-	for (at = populate->start; at < populate->end && !err; at += populate->step) {
+	lockdep_assert_held(&populate->mm->mmap_lock);
+
+	for (at = populate->absent; at < populate->end && !err; at += populate->step) {
 		if (completion_done(&populate->done))
-			break;
+			return -ENODEV;
 		err = fixup_user_fault(populate->mm, at, populate->flags, &unlocked);
 		cond_resched();
 	}
-	err = err ?: populate_look_up(populate);
-	mmap_read_unlock(populate->mm);
 	return err;
+}
+
+static int populate_map(struct cxib_odp_populate *populate)
+{
+	guard(mutex)(&populate->lock);
+	if (populate->is_left)
+		return -ENODEV;
+	populate->absent = populate->end;
+	return populate->map(populate->context, &populate->absent);
+}
+
+/* The lock is dropped after each try, so that threads of the process can get it. */
+static int populate_try(struct cxib_odp_populate *populate)
+{
+	int result;
+
+	mmap_read_lock(populate->mm);
+	result = populate_fault_in(populate) ?: populate_map(populate);
+	mmap_read_unlock(populate->mm);
+	return result;
+}
+
+static int populate_repeat(struct cxib_odp_populate *populate)
+{
+	unsigned int tries = TRIES_MAX;
+	int result;
+
+	do {
+		result = populate_try(populate);
+		cond_resched();
+	} while (result == -EBUSY && --tries && !completion_done(&populate->done));
+	return result;
 }
 
 /* The decrement is the last access: afterwards only the end of the work keeps the module. */
@@ -197,9 +229,9 @@ static void populate_work_fn(struct work_struct *work)
 	struct cxib_odp_populate *populate = container_of(work, struct cxib_odp_populate, work);
 	struct cxib_odp_pager *pager = populate->pager;
 
-	populate->err = -EFAULT;
+	populate->result = -EFAULT;
 	if (mmget_not_zero(populate->mm)) {
-		populate->err = populate_range(populate);
+		populate->result = populate_repeat(populate);
 		mmput_async(populate->mm);
 	}
 	complete_all(&populate->done);
@@ -207,7 +239,7 @@ static void populate_work_fn(struct work_struct *work)
 	atomic_dec(&pager->users);
 }
 
-static struct cxib_odp_populate *populate_create(struct cxib_odp_mr *odp_mr, u64 start, u64 end,
+static struct cxib_odp_populate *populate_create(struct cxib_odp_mr *odp_mr, u64 end,
 						 bool for_writing)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
@@ -220,7 +252,7 @@ static struct cxib_odp_populate *populate_create(struct cxib_odp_mr *odp_mr, u64
 	populate->pager = odp_mr->context->user->pager;
 	populate->mm = memory->umem.owning_mm;
 	mmgrab(populate->mm);
-	populate->start = start;
+	populate->absent = end;
 	populate->end = end;
 	populate->step = BIT_ULL(memory->page_shift);
 	populate->flags = FAULT_FLAG_REMOTE | (for_writing ? FAULT_FLAG_WRITE : 0);
@@ -257,7 +289,7 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
 	is_ending = root->is_ending;
 	spin_unlock(&root->populate_lock);
 	if (!is_killed && !is_ending)
-		return populate->err;
+		return populate->result;
 	complete_all(&populate->done);
 	scoped_guard(mutex, &populate->lock)
 		populate->is_left = true;
@@ -269,42 +301,43 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
 }
 
 /**
- * cxib_odp_populate() - make pages of an MR present in the process
+ * cxib_odp_populate() - make pages of an MR present in the process and map them
  * @odp_mr: MR with a reference
- * @start: user address
- * @end: end of the range; @start: no page
+ * @end: user address; end of the pages
  * @for_writing: make them writable
- * @look_up: called in a work item after the pages were made present, with the lock of the address
- *	space; not called after this function has returned. It must not wait for user space. Its
- *	result is returned.
- * @context: for @look_up
+ * @map: maps the pages that are present. Called in a work item, with the lock of the address space,
+ *	as often as necessary; not called after this function has returned. Must not wait for user
+ *	space. If it returns -EBUSY, the pages from its @absent on are made present before the next
+ *	call; @end, as set before the call: none.
+ * @context: for @map
  *
- * Pages may be absent again before @look_up is called. The caller cannot take the lock of the
- * address space: a wait for it cannot be ended, and a try fails as long as threads of the process
- * change their address space.
+ * The caller cannot take the lock of the address space itself: a wait for it cannot be ended, and a
+ * try fails as long as threads of the process change their address space. @map runs under the lock
+ * because these threads would make the pages absent again.
  *
  * Context: process context, may sleep; without locks that memory reclaim takes. The wait ends when
  * the process is killed, or when cxib_odp_end_populates() is called for the MR or its parent.
- * Return: 0; -ENODEV if the MR or its device is being removed, -EINTR if the process is killed,
- * -ENOMEM, or an error of fixup_user_fault() or of @look_up.
+ * Return: result of @map; -EBUSY if the pages do not remain present; -ENODEV if the MR or its device
+ * is being removed, -EINTR if the process is killed, -EFAULT if the process has exited, -ENOMEM, or
+ * an error of fixup_user_fault().
  */
-int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 start, u64 end, bool for_writing,
-		      cxib_odp_look_up look_up, void *context)
+int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 end, bool for_writing, cxib_odp_map_fn map,
+		      void *context)
 {
 	struct cxib_odp_mr *root = odp_mr->parent ?: odp_mr;
-	struct cxib_odp_populate *populate = populate_create(odp_mr, start, end, for_writing);
-	int err = -ENODEV;
+	struct cxib_odp_populate *populate = populate_create(odp_mr, end, for_writing);
+	int result = -ENODEV;
 
 	if (!populate)
 		return -ENOMEM;
-	populate->look_up = look_up;
+	populate->map = map;
 	populate->context = context;
 	if (populate_begin(root, populate)) {
-		err = wait_for_completion_killable(&populate->done);
-		err = populate_end(root, populate, err);
+		result = wait_for_completion_killable(&populate->done);
+		result = populate_end(root, populate, result);
 	}
 	populate_put(populate);
-	return err;
+	return result;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_odp_populate);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Maps pages of an ODP MR that are present in the process. cxib_odp_populate() makes absent pages
- * present and looks all of them up, because its wait for the process can be ended. The wait of
- * ib_umem_odp_map_dma_and_lock() cannot. Nothing else in this file waits for the process.
+ * present, because its wait for the process can be ended. The wait of
+ * ib_umem_odp_map_dma_and_lock() cannot. Nothing in this file waits for the process.
  */
 #include <linux/hmm.h>
 #include <linux/minmax.h>
@@ -19,12 +19,6 @@
 /* Maximum number of pages of a batch: 8 KiB for their look-up. */
 #define PAGES_BATCH	1024
 
-/*
- * Maximum number of times that pages of a batch are made present. They can be absent again each
- * time, if memory is short or if the process removes them.
- */
-#define TRIES_MAX	1000
-
 /**
  * struct present_batch - pages that are mapped together
  * @odp_mr: MR with a reference, not an implicit one
@@ -33,7 +27,6 @@
  * @for_writing: all pages must be writable
  * @first: number of the first page
  * @count: number of pages
- * @absent: number of pages before the first one that must be made present
  * @pfns: pages and rights, as hmm_range_fault() returns them
  * @sequence: of the notifier before the look-up
  */
@@ -44,7 +37,6 @@ struct present_batch {
 	bool for_writing;
 	u64 first;
 	unsigned int count;
-	unsigned int absent;
 	unsigned long *pfns;
 	unsigned long sequence;
 };
@@ -81,13 +73,8 @@ static int present_walk(const struct present_batch *batch)
 	return err;
 }
 
-static int present_look_up(void *context)
-{
-	return present_walk(context);
-}
-
-/* Returns -EBUSY if pages must be made present, from @absent of the batch on. */
-static int present_check(struct present_batch *batch)
+/* Returns -EBUSY if pages must be made present, from address @absent on. */
+static int present_check(const struct present_batch *batch, u64 *absent)
 {
 	const unsigned int order = batch->memory->page_shift - PAGE_SHIFT;
 	const unsigned long needed = HMM_PFN_VALID | (batch->for_writing ? HMM_PFN_WRITE : 0);
@@ -104,7 +91,7 @@ static int present_check(struct present_batch *batch)
 			return -EFAULT;
 		if ((pfn & needed) == needed)
 			continue;
-		batch->absent = i;
+		*absent = present_address(batch, i);
 		return -EBUSY;
 	}
 	return 0;
@@ -133,12 +120,12 @@ static int present_map_dma(const struct present_batch *batch)
 	return pages;
 }
 
-static int present_map(struct present_batch *batch)
+static int present_map_batch(const struct present_batch *batch, u64 *absent)
 {
 	struct cxib_odp_mr *odp_mr = batch->odp_mr;
 	int pages, err;
 
-	err = odp_mr->is_unusable ? -EIO : present_check(batch);
+	err = odp_mr->is_unusable ? -EIO : present_check(batch, absent);
 	if (err)
 		return err;
 	pages = present_map_dma(batch);
@@ -147,34 +134,31 @@ static int present_map(struct present_batch *batch)
 	return err ?: pages;
 }
 
-/* Returns the number of pages; -EBUSY if pages must be made present, from @absent on. */
-static int present_try(struct present_batch *batch)
+/*
+ * Threads of the process that change the address space wait for the lock meanwhile, so only memory
+ * reclaim and threads that discard pages invalidate pages between the look-up and the mapping.
+ */
+static int present_map(void *context, u64 *absent)
 {
+	struct present_batch *batch = context;
 	struct mmu_interval_notifier *notifier = &batch->memory->notifier;
-	const u64 end = present_address(batch, batch->count);
-	const u64 start = batch->present_only ? end : present_address(batch, batch->absent);
 	int err;
 
+	lockdep_assert_held(&notifier->mm->mmap_lock);
+
 	batch->sequence = mmu_interval_read_begin(notifier);
-	err = cxib_odp_populate(batch->odp_mr, start, end, batch->for_writing, present_look_up,
-				batch);
-	batch->absent = 0;
+	err = present_walk(batch);
 	if (err)
 		return err;
 	guard(mutex)(&batch->memory->umem_mutex);
-	return mmu_interval_read_retry(notifier, batch->sequence) ? -EBUSY : present_map(batch);
+	return mmu_interval_read_retry(notifier, batch->sequence) ?
+		-EBUSY : present_map_batch(batch, absent);
 }
 
 static int present_fault_in_batch(struct present_batch *batch)
 {
-	unsigned int tries = TRIES_MAX;
-	int pages;
-
-	batch->absent = 0;
-	do
-		pages = present_try(batch);
-	while (pages == -EBUSY && --tries);
-	return pages;
+	return cxib_odp_populate(batch->odp_mr, present_address(batch, batch->count),
+				 batch->for_writing, present_map, batch);
 }
 
 static int present_fault_in_batches(struct present_batch *batch, u64 end)
