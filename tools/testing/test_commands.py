@@ -55,7 +55,7 @@ COMMANDS = [
     command("dkms", "check", "tools/testing/module/dkms", "debug"),
     command("package", "check", f"{PACKAGE}/build --indep"),
     command("package-libraries", "check", f"{PACKAGE}/libraries"),
-    command("demo", "check", "tools/demo/run"),
+    command("demo", "long", "tools/demo/run"),
 
     command("cxemu-fuzz-long", "long", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=600"),
     command("cxemu-connections", "long", "make -s cxemu-connections CXEMU_TRANSPORT_SEEDS=20000"),

@@ -18,11 +18,11 @@ OWN_KEYS = STOCK.but("own-keys", cxemu="--capability umr_ptr_rlky=0 --signature-
 # What cxib sends in these tests is compared with what tools/testing/envelope/record has recorded of the in-tree driver.
 ENVELOPE = STOCK.but("envelope", settings=("KVERBS_SEEDS=1",), envelope=True)
 
-SEEDS = STOCK.but("seeds", settings=("KVERBS_SEEDS=200", "KVERBS_ROUNDS=20", "KVERBS_PIPELINING_SEEDS=2000"), level=LONG,
+SEEDS = STOCK.but("seeds", settings=("KVERBS_SEEDS=20", "KVERBS_ROUNDS=5", "KVERBS_PIPELINING_SEEDS=2000"), level=LONG,
                   seconds=18000)
 # STOCK sees errors reported before the transfer completes, this guest sees them afterwards.
 SEEDS_DEBUG = STOCK.but("seeds-debug", kernel="debug", cxemu="--signature-stop random --signature-report behind",
-                        settings=("KVERBS_SEEDS=20", "KVERBS_ROUNDS=5"), level=LONG, seconds=18000)
+                        settings=("KVERBS_SEEDS=3", "KVERBS_ROUNDS=2"), level=LONG, seconds=18000)
 FAULTS = DEBUG.but("faults", settings=("KVERBS_ALLOCATIONS=12",), leaks=True, level=LONG, seconds=18000)
 LOST_STOPS = STOCK.but("lost-stops", faults="eqe type=3 drop 20%\neqe type=3 duplicate 20%", level=LONG)
 LOSS = STOCK.but("loss", faults="packet drop 1% data\npacket duplicate 1% data\npacket reorder 1% data",
