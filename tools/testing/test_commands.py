@@ -49,11 +49,9 @@ COMMANDS = [
 
     command("sparse", "check", f"{STATIC}/sparse", "debug"),
     command("coccicheck", "check", f'{STATIC}/coccicheck.py "$(tools/lab/kdir debug)"', "debug"),
-    command("cxemu-fuzz", "check", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=10 CXEMU_FUZZ_SEED=1"),
     command("kunit-coverage", "check", "tools/testing/kunit/coverage build/coverage build/tests/kunit-suites && "
             "tools/testing/kunit/suites.py build/coverage/summary.json kunit/tested_in_guests.toml"),
     command("dkms", "check", "tools/testing/module/dkms", "debug"),
-    command("package", "check", f"{PACKAGE}/build --indep"),
     command("package-libraries", "check", f"{PACKAGE}/libraries"),
     command("demo", "long", "tools/demo/run"),
 

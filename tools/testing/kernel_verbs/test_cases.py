@@ -7,7 +7,7 @@ from machines import ALL, DEBUG, ENVELOPE, LOSS, MLX5, OWN_KEYS
 
 PUBLIC = ("Reliable", "Unreliable", "Keys", "Signatures")  # The in-tree driver survives them.
 GUESTS = [
-    *ALL, DEBUG.with_tests("Signatures", "Others"),
+    *ALL, DEBUG.with_tests("Others"),
     OWN_KEYS.with_tests("Reliable", "Unreliable", "Keys", "Signatures.test_signatures_all_forms"),
     ENVELOPE.with_tests(*PUBLIC),
     MLX5.with_tests("Others.test_completions_coalesced"),

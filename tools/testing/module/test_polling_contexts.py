@@ -22,7 +22,7 @@ from recovering import RecoveryTest, trouble
 
 ISOLATING = Guest("isolated-processor", sm="cxemu", cpus=4, append="isolcpus=3", level=LONG)
 GUESTS = [
-    machines.DEBUG.with_tests("FailingContexts"),
+    machines.DEBUG.with_tests("FailingContexts.test_new_cq_without_thread_left_to_core"),
     ISOLATING.with_tests("IsolatedProcessors"),
     *(each.with_tests("FailingContexts", "Mads", "PollingContexts") for each in (machines.RECOVERY, machines.RECOVERY_DEBUG)),
 ]

@@ -9,7 +9,7 @@
 #include "verbs_pair.h"
 
 #define THREADS 8
-#define ROUNDS 3000
+#define ROUNDS 100
 
 static atomic_bool done;
 
