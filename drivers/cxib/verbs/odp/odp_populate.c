@@ -317,9 +317,9 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
  *
  * Context: process context, may sleep; without locks that memory reclaim takes. The wait ends when
  * the process is killed, or when cxib_odp_end_populates() is called for the MR or its parent.
- * Return: result of @map; -EBUSY if the pages do not remain present; -ENODEV if the MR or its device
- * is being removed, -EINTR if the process is killed, -EFAULT if the process has exited, -ENOMEM, or
- * an error of fixup_user_fault().
+ * Return: result of @map; -EBUSY if the pages do not remain present; -ENODEV if the MR or its
+ * device is being removed, -EINTR if the process is killed, -EFAULT if the process has exited,
+ * -ENOMEM, or an error of fixup_user_fault().
  */
 int cxib_odp_populate(struct cxib_odp_mr *odp_mr, u64 end, bool for_writing, cxib_odp_map_fn map,
 		      void *context)
