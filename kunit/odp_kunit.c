@@ -115,6 +115,7 @@ struct fake_mr {
  * @passed: commands of that opcode that succeed before
  * @queried: mkey context of QUERY_MKEY; NULL: the command fails
  * @klm_key: mkey of the KLM that QUERY_MKEY returns; 0: none
+ * @queries: QUERY_MKEY commands
  */
 struct fixture {
 	struct fake_queue_pair *fake;
@@ -150,6 +151,7 @@ struct fixture {
 	unsigned int passed;
 	const struct hw_mkc *queried;
 	u32 klm_key;
+	unsigned int queries;
 };
 
 static u8 query_mkey(const struct fixture *fixture, void *out)
@@ -209,6 +211,7 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 		hw_query_special_contexts_out_set_null_mkey(out, DEVICE_NULL);
 		return HW_COMMAND_STATUS_OK;
 	case HW_CMD_QUERY_MKEY:
+		fixture->queries++;
 		return query_mkey(fixture, out);
 	case HW_CMD_PAGE_FAULT_RESUME:
 		atomic_inc(&fixture->resumes);
@@ -1479,6 +1482,25 @@ static void page_faults_of_user_stall_no_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
 }
 
+/* The workers of the user stall, so the fault of @child is handled only after its MR is gone. */
+static void page_fault_of_destroyed_mr_queries_no_mkey(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->mr.memory.is_implicit_odp = 1;
+	insert(test, &fixture->mr);
+	insert(test, &fixture->child);
+	mutex_lock(&fixture->mr.mr.fault_mutex);
+	for (i = 0; i < FAULTS; i++)
+		report_fault(fixture, &fixture->mr);
+	report_fault(fixture, &fixture->child);
+	cxib_odp_erase_mkey(&fixture->child.mr, fixture->child.mr.mr.ib.lkey);
+	mutex_unlock(&fixture->mr.mr.fault_mutex);
+	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, FAULTS + 1));
+	KUNIT_EXPECT_EQ(test, 0, fixture->queries);
+}
+
 static void init_indirect_mkey(struct fixture *fixture, struct hw_mkc *context, u32 klm_key)
 {
 	hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_KLMS);
@@ -1513,6 +1535,7 @@ static void page_fault_of_indirect_mkey_is_of_user_of_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->resumes));
 	mutex_unlock(&fixture->mr.mr.fault_mutex);
 	KUNIT_EXPECT_TRUE(test, are_resumed(fixture, 1));
+	KUNIT_EXPECT_NE(test, 0, fixture->queries);
 	flush_workqueue(fixture->user.workqueue);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->user.faults));
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->context.users));
@@ -1894,6 +1917,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(charge_beyond_limit_returns_enomem),
 	KUNIT_CASE(page_faults_of_user_stall_no_other),
 	KUNIT_CASE(page_fault_of_indirect_mkey_is_of_user_of_mr),
+	KUNIT_CASE(page_fault_of_destroyed_mr_queries_no_mkey),
 	KUNIT_CASE(dereg_odp_mr_ends_page_fault),
 	KUNIT_CASE(unregistration_ends_page_faults),
 	KUNIT_CASE(fault_in_implicit_of_busy_address_space_ends),

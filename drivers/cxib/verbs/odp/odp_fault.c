@@ -62,6 +62,7 @@
  * @context: user context whose workers handle the fault, with a reference
  * @owner: user context whose workers handle the fault next, with a reference; NULL: none
  * @fault: the decoded event
+ * @of_odp_mr: the mkey of the event was one of an ODP MR when the event arrived
  * @wqe: copy of the WQE; NULL: not needed
  * @pdn: PD of its QP or SRQ
  */
@@ -71,6 +72,7 @@ struct odp_fault {
 	struct cxib_odp_context *context;
 	struct cxib_odp_context *owner;
 	struct cxib_page_fault fault;
+	bool of_odp_mr;
 	struct cxib_pf_wqe *wqe;
 	u32 pdn;
 };
@@ -168,8 +170,9 @@ static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->fault->ibdev, key);
 	int err;
 
+	/* An ODP MR may have been destroyed meanwhile. Only other mkeys have KLMs. */
 	if (!odp_mr)
-		return fault_in_klms(search, key, address, length);
+		return search->fault->of_odp_mr ? 0 : fault_in_klms(search, key, address, length);
 	err = fault_in_odp_mr(search, odp_mr, &range);
 	cxib_reference_put(&odp_mr->reference);
 	return err;
@@ -642,26 +645,27 @@ static const struct ib_ucontext *fault_queue_owner(struct cxib_ibdev *ibdev,
 }
 
 /*
- * Returns the user context that owns the memory, with a reference. If the event does not name an
- * ODP MR, this is the user context of the queue, because queue and memory have the same PD.
+ * The user context is the one that owns the memory. If the event does not name an ODP MR, this is
+ * the user context of the queue, because queue and memory have the same PD.
  */
-static struct cxib_odp_context *fault_context(struct cxib_ibdev *ibdev,
-					      const struct cxib_page_fault *event)
+static void fault_find_context(struct odp_fault *fault)
 {
-	struct cxib_odp_context *context;
+	const struct cxib_page_fault *event = &fault->fault;
+	struct cxib_ibdev *ibdev = fault->ibdev;
 	struct cxib_odp_mr *odp_mr = NULL;
 
 	if (event->subtype != HW_PAGE_FAULT_SUBTYPE_WQE)
 		odp_mr = cxib_odp_get_fault_mr(ibdev, event->key);
 	if (odp_mr) {
-		context = odp_mr->context;
-		refcount_inc(&context->users);
+		fault->of_odp_mr = true;
+		fault->context = odp_mr->context;
+		refcount_inc(&fault->context->users);
 		cxib_reference_put(&odp_mr->reference);
-		return context;
+	} else if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY) {
+		fault->context = cxib_odp_find_context(ibdev, NULL);
+	} else {
+		fault->context = cxib_odp_find_context(ibdev, fault_queue_owner(ibdev, event));
 	}
-	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
-		return cxib_odp_find_context(ibdev, NULL);
-	return cxib_odp_find_context(ibdev, fault_queue_owner(ibdev, event));
 }
 
 /**
@@ -683,8 +687,8 @@ void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 		return;
 	}
 	fault->ibdev = ibdev;
-	fault->context = fault_context(ibdev, event);
 	fault->fault = *event;
+	fault_find_context(fault);
 	INIT_WORK(&fault->work, fault_work_fn);
 	fault_queue(fault);
 }
