@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 from typing import Any
 
 COMMAND = pathlib.Path(__file__).resolve().parents[3] / "scripts/cxib-bind"
@@ -118,6 +119,30 @@ class BindTest(unittest.TestCase):
         command = self.start("cxib", DEVICE)
         said = self.end(command)
         self.assertEqual((command.returncode, said), (1, f"cxib-bind: {self.lock} cannot be written; nothing was changed\n"))
+
+    def replace_dmesg(self, script: str) -> dict[str, str]:
+        """The environment in which the command calls a script in the middle of its change."""
+        program = self.directory / "bin/dmesg"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+        program.chmod(0o755)
+        return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+    def test_signals_do_not_end_change_half_done(self) -> None:
+        for name in ("HUP", "INT", "QUIT", "PIPE", "TERM", "ALRM", "USR1", "USR2"):
+            with self.subTest(signal=name), mock.patch.dict(os.environ, self.replace_dmesg(f"kill -{name} 0")):
+                command = self.start("cxib", DEVICE, start_new_session=True)
+                said = self.end(command)
+                # The tree has no driver that could take the HCA.
+                self.assertIn("cxib does not take", said)
+                self.assertEqual(command.returncode, 1)
+
+    def test_only_root_may_write_rule(self) -> None:
+        seen = self.directory / "seen"
+        with mock.patch.dict(os.environ, self.replace_dmesg(f"stat -c %a {self.rule} > {seen}")):
+            for mask in ("0", "777"):
+                self.end_with_rule("bash", "-c", f'umask {mask}; exec bash "$0" "$@"')
+                self.assertEqual(seen.read_text(encoding="ascii"), "644\n")
 
     def test_adapter_that_is_removed_meanwhile_named(self) -> None:
         """The kernel removes the directory; here driver_override cannot be written either."""

@@ -92,12 +92,17 @@ class ProbeTest(unittest.TestCase):
         self.assertEqual(self.probe().returncode, 77)
 
     def test_tool_that_does_not_work_is_not_what_kernel_lacks(self) -> None:
-        self.write(self.module, "bin/grep", "#!/bin/sh\nexit 2\n")
-        (self.module / "bin/grep").chmod(0o755)
-        with unittest.mock.patch.dict(os.environ, PATH=f"{self.module}/bin:{os.environ['PATH']}"):
-            done = self.probe()
-        self.assertNotIn(done.returncode, (0, 77))
-        self.assertNotIn("lacks", done.stderr)
+        self.write(self.kernel, "include/verbs.h", WHOLE["include/verbs.h"].replace("RATE_800", "RATE_400"))
+        for tool in ("grep", "sed", "tr"):
+            self.write(self.module, f"{tool}/{tool}", "#!/bin/sh\nexit 2\n")
+            (self.module / tool / tool).chmod(0o755)
+            path = f"{self.module}/{tool}:{os.environ['PATH']}"
+            with self.subTest(tool=tool), unittest.mock.patch.dict(os.environ, PATH=path):
+                done = self.probe()
+                self.assertNotIn(done.returncode, (0, 77))
+                self.assertEqual(done.stdout, "")
+                if tool != "tr":  # which writes what has been found out
+                    self.assertNotIn("lacks", done.stderr)
 
     def test_source_directory_found_from_build_directory(self) -> None:
         """Debian's build directory includes the source's makefile; older packages and O= builds name it."""

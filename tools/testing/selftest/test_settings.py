@@ -134,6 +134,20 @@ class SettingsTest(unittest.TestCase):
         self.assertEqual((done.returncode, len(self.calls())), (1, 1))
         self.assertIn(f"cxib drives no adapter '{MISSING}'", done.stderr)
 
+    def test_lines_named_if_there_is_no_adapter(self) -> None:
+        for name in (DEVICE, OTHER):
+            (self.directory / "bus/pci/drivers/cxib" / name).rename(self.directory / name)
+        done = self.apply(f"{DEVICE} cq_quantum_us 70", devices=())
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"line 1 of {self.directory}/conf: cxib drives no adapter {DEVICE}", done.stderr)
+
+    def test_file_that_cannot_be_searched_is_not_wrong(self) -> None:
+        (self.directory / "wc").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+        (self.directory / "wc").chmod(0o755)
+        done = self.apply("* cq_quantum_us 70")
+        self.assertEqual((done.returncode, self.calls()), (1, []))
+        self.assertEqual(done.stderr, f"cxib-settings: {self.directory}/conf cannot be read\n")
+
     def test_line_for_no_adapter_named(self) -> None:
         done = self.apply(f"{MISSING} cq_quantum_us 70", "[ cq_quantum_us 71", f"{OTHER} cq_quantum_us 80", devices=())
         self.assertEqual((done.returncode, len(self.calls())), (0, 1))
