@@ -142,14 +142,19 @@ std::optional<std::uint32_t> PageFaults::raise(const QueuePair& queue_pair,
     return token;
 }
 
+/// Passes over mkeys that have been destroyed since the fault.
 /// \return false when all mkeys have been reported, or the EQE can't be posted
 bool PageFaults::report_next_key(Waiting& waiting, std::uint32_t token) {
-    if (waiting.absent.size() <= 1)
-        return false;
-    waiting.absent.erase(waiting.absent.begin());
-    queues_.hca().log()->debug("page fault {:#x}: again, for memory key {:#x}", token,
-                               waiting.absent.front().key);
-    return post_memory(waiting.absent.front(), token);
+    while (waiting.absent.size() > 1) {
+        waiting.absent.erase(waiting.absent.begin());
+        const memory::AbsentMemory& next = waiting.absent.front();
+        if (!queues_.memory().find(next.key))
+            continue;
+        queues_.hca().log()->debug("page fault {:#x}: again, for memory key {:#x}", token,
+                                   next.key);
+        return post_memory(next, token);
+    }
+    return false;
 }
 
 std::expected<void, ResumeFault>

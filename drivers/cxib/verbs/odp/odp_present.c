@@ -137,6 +137,8 @@ static int present_map_batch(const struct present_batch *batch, u64 *absent)
 /*
  * Threads of the process that change the address space wait for the lock meanwhile, so only memory
  * reclaim and threads that discard pages invalidate pages between the look-up and the mapping.
+ * mmu_interval_read_begin() waits for the end of such an invalidation, which does not need the
+ * lock: most of them are made with the lock held.
  */
 static int present_map(void *context, u64 *absent)
 {

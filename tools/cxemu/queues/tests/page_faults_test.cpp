@@ -56,6 +56,12 @@ protected:
         return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
     }
 
+    void destroy_key(std::uint32_t key) {
+        Call<hwtab::cmd_destroy_mkey> call;
+        call.in().set<"mkey_index">(key >> 8U);
+        EXPECT_TRUE(bench_.run(call));
+    }
+
     std::vector<std::byte> raise_at(std::uint32_t key, std::uint64_t offset, std::uint64_t length) {
         const auto found = bench_.keys().translate(
             queue_pair_->accessor(), {.key = key, .address = start + offset, .length = length});
@@ -137,6 +143,20 @@ TEST_F(PageFaultsTest, RefusedKeyNamesReferringKey) {
     }
     EXPECT_TRUE(resume(token_, 0, false));
     EXPECT_FALSE(resume(token_, 0, false)) << "the error of the outermost key is final";
+}
+
+TEST_F(PageFaultsTest, DestroyedReferringKeysNotNamed) {
+    const std::uint32_t inner = make_key(AccessMode::mtt, 0x10'0001, 0);
+    const std::uint32_t middle = make_key(AccessMode::ksm, inner, start);
+    const std::uint32_t outer = make_key(AccessMode::ksm, middle, start + 0x1000);
+    const std::uint32_t outermost = make_key(AccessMode::ksm, outer, start);
+    EXPECT_EQ(word(raise_at(outermost, 0x234, 2), 0x10), inner);
+    destroy_key(middle);
+    EXPECT_TRUE(resume(token_, 0, false));
+    EXPECT_EQ(word(take_event(), 0x10), outer);
+    destroy_key(outermost);
+    EXPECT_TRUE(resume(token_, 0, false));
+    EXPECT_FALSE(resume(token_, 0, false)) << "the fault has ended";
 }
 
 TEST_F(PageFaultsTest, ResolvedKeyEndsFault) {
