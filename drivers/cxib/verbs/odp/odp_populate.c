@@ -312,8 +312,8 @@ static int populate_end(struct cxib_odp_mr *root, struct cxib_odp_populate *popu
  * @context: for @map
  *
  * The caller cannot take the lock of the address space itself: a wait for it cannot be ended, and a
- * try fails as long as threads of the process change their address space. @map runs under the lock
- * because these threads would make the pages absent again.
+ * try fails as long as threads of the process change their address space. Without the lock, these
+ * threads could make the pages absent again before @map is called.
  *
  * Context: process context, may sleep; without locks that memory reclaim takes. The wait ends when
  * the process is killed, or when cxib_odp_end_populates() is called for the MR or its parent.

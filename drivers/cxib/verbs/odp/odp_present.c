@@ -28,7 +28,6 @@
  * @first: number of the first page
  * @count: number of pages
  * @pfns: pages and rights, as hmm_range_fault() returns them
- * @sequence: of the notifier before the look-up
  */
 struct present_batch {
 	struct cxib_odp_mr *odp_mr;
@@ -38,7 +37,6 @@ struct present_batch {
 	u64 first;
 	unsigned int count;
 	unsigned long *pfns;
-	unsigned long sequence;
 };
 
 static u64 present_address(const struct present_batch *batch, unsigned int i)
@@ -46,11 +44,12 @@ static u64 present_address(const struct present_batch *batch, unsigned int i)
 	return ib_umem_start(batch->memory) + ((batch->first + i) << batch->memory->page_shift);
 }
 
-static int present_walk_part(const struct present_batch *batch, unsigned int i, unsigned int count)
+static int present_walk_part(const struct present_batch *batch, unsigned int i, unsigned int count,
+			     unsigned long sequence)
 {
 	struct hmm_range range = {
 		.notifier = &batch->memory->notifier,
-		.notifier_seq = batch->sequence,
+		.notifier_seq = sequence,
 		.start = present_address(batch, i),
 		.end = present_address(batch, i) + count * PAGE_SIZE,
 		.hmm_pfns = &batch->pfns[i],
@@ -60,16 +59,16 @@ static int present_walk_part(const struct present_batch *batch, unsigned int i, 
 }
 
 /* Of a huge page, only the first PAGE_SIZE bytes are looked up. */
-static int present_walk(const struct present_batch *batch)
+static int present_walk(const struct present_batch *batch, unsigned long sequence)
 {
 	unsigned int i;
 	int err = 0;
 
 	memset(batch->pfns, 0, batch->count * sizeof(*batch->pfns));
 	if (batch->memory->page_shift == PAGE_SHIFT)
-		return present_walk_part(batch, 0, batch->count);
+		return present_walk_part(batch, 0, batch->count, sequence);
 	for (i = 0; i < batch->count && !err; i++)
-		err = present_walk_part(batch, i, 1);
+		err = present_walk_part(batch, i, 1, sequence);
 	return err;
 }
 
@@ -142,18 +141,19 @@ static int present_map_batch(const struct present_batch *batch, u64 *absent)
  */
 static int present_map(void *context, u64 *absent)
 {
-	struct present_batch *batch = context;
+	const struct present_batch *batch = context;
 	struct mmu_interval_notifier *notifier = &batch->memory->notifier;
+	unsigned long sequence;
 	int err;
 
 	lockdep_assert_held(&notifier->mm->mmap_lock);
 
-	batch->sequence = mmu_interval_read_begin(notifier);
-	err = present_walk(batch);
+	sequence = mmu_interval_read_begin(notifier);
+	err = present_walk(batch, sequence);
 	if (err)
 		return err;
 	guard(mutex)(&batch->memory->umem_mutex);
-	return mmu_interval_read_retry(notifier, batch->sequence) ?
+	return mmu_interval_read_retry(notifier, sequence) ?
 		-EBUSY : present_map_batch(batch, absent);
 }
 
