@@ -9,6 +9,7 @@
 #include <linux/mman.h>
 #include <linux/slab.h>
 #include <linux/swiotlb.h>
+#include <linux/tracepoint.h>
 #include <linux/user_namespace.h>
 #include <rdma/ib_umem_odp.h>
 
@@ -71,6 +72,9 @@
 /* Result of a function that maps pages, and number of its calls before. */
 #define PAGES_MAPPED	3
 #define BUSY_CALLS	5
+
+/* Time from the return of the function of a work to the end of the work. */
+#define RETURN_MS	100
 
 /* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
 #define KSMS_PER_WQE	(CXIB_UMR_MTT_MAX * 8 / 16)
@@ -391,7 +395,7 @@ static int odp_init(struct kunit *test)
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
 	/* The first ODP MR would create the workqueues, with the page fault EQ. */
-	fake->ibdev.odp.workqueue = alloc_workqueue("fake_odp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	fake->ibdev.odp.workqueue = alloc_workqueue("fake_odp", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	KUNIT_ASSERT_NOT_NULL(test, fake->ibdev.odp.workqueue);
 	KUNIT_ASSERT_EQ(test, 0, cxib_odp_init_user(&fake->ibdev.odp.unknown_user, INVALID_UID));
 	init_umr(test, fixture);
@@ -1822,6 +1826,88 @@ static void ended_populate_returns_after_map(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, mapping.calls);
 }
 
+/**
+ * struct late_return - a work that returns long after its page fault
+ * @workqueue: for @put, with WQ_MEM_RECLAIM
+ * @put: destroys the pager
+ * @pager: pager of the work
+ * @worker: executes the work
+ * @tracepoint: behind the function of each work of the kernel
+ */
+struct late_return {
+	struct workqueue_struct *workqueue;
+	struct work_struct put;
+	struct cxib_odp_pager *pager;
+	struct task_struct *worker;
+	struct tracepoint *tracepoint;
+};
+
+static void put_pager(struct work_struct *work)
+{
+	cxib_odp_put_pager(container_of(work, struct late_return, put)->pager);
+}
+
+static int map_late(void *context, u64 *absent)
+{
+	struct late_return *late = context;
+
+	WRITE_ONCE(late->worker, current);
+	return PAGES_MAPPED;
+}
+
+static void delay_worker(void *data, struct work_struct *work, work_func_t function)
+{
+	struct late_return *late = data;
+
+	if (READ_ONCE(late->worker) != current)
+		return;
+	late->worker = NULL;
+	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), late->workqueue,
+		      &late->put);
+	mdelay(RETURN_MS);
+}
+
+static void find_tracepoint(struct tracepoint *tracepoint, void *data)
+{
+	struct late_return *late = data;
+
+	if (!strcmp(tracepoint->name, "workqueue_execute_end"))
+		late->tracepoint = tracepoint;
+}
+
+static void delay_workers(struct kunit *test, struct late_return *late)
+{
+	for_each_kernel_tracepoint(find_tracepoint, late);
+	KUNIT_ASSERT_NOT_NULL(test, late->tracepoint);
+	KUNIT_ASSERT_EQ(test, 0, tracepoint_probe_register(late->tracepoint, delay_worker, late));
+}
+
+/*
+ * A worker with WQ_MEM_RECLAIM destroys the workqueue of the pager. The kernel warns if it has to
+ * wait for a work of a workqueue without this flag.
+ */
+static void pager_is_destroyed_while_its_last_work_returns(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct late_return late = { .workqueue = fixture->fake->ibdev.odp.workqueue };
+	struct cxib_odp_mr *mr = &fixture->mr.mr;
+	struct cxib_odp_pager *before = fixture->user.pager;
+
+	late.pager = cxib_odp_get_pager(KUIDT_INIT(1));
+	KUNIT_ASSERT_NOT_NULL(test, late.pager);
+	attach_address_space(test);
+	mr->mr.umem->owning_mm = current->mm;
+	fixture->user.pager = late.pager;
+	INIT_WORK_ONSTACK(&late.put, put_pager);
+	delay_workers(test, &late);
+	KUNIT_EXPECT_EQ(test, PAGES_MAPPED, cxib_odp_populate(mr, 0, false, map_late, &late));
+	tracepoint_probe_unregister(late.tracepoint, delay_worker, &late);
+	tracepoint_synchronize_unregister();
+	flush_work(&late.put);
+	destroy_work_on_stack(&late.put);
+	fixture->user.pager = before;
+}
+
 static void contexts_of_user_share_page_faults(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -1925,6 +2011,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(populate_repeats_busy_map),
 	KUNIT_CASE(populate_of_map_that_remains_busy_returns_ebusy),
 	KUNIT_CASE(ended_populate_returns_after_map),
+	KUNIT_CASE(pager_is_destroyed_while_its_last_work_returns),
 	KUNIT_CASE(contexts_of_user_share_page_faults),
 	KUNIT_CASE(uids_of_user_namespace_count_as_one),
 	{}

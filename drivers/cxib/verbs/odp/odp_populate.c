@@ -88,7 +88,9 @@ static struct cxib_odp_pager *populate_create_pager(kuid_t uid)
 	if (!pager)
 		return NULL;
 	pager->uid = uid;
-	pager->workqueue = alloc_workqueue("cxib_pages_%u", WQ_HIGHPRI | WQ_UNBOUND,
+	/* Destroyed by a worker with WQ_MEM_RECLAIM, which must not wait for one without. */
+	pager->workqueue = alloc_workqueue("cxib_pages_%u",
+					   WQ_HIGHPRI | WQ_UNBOUND | WQ_MEM_RECLAIM,
 					   CXIB_ODP_WORKERS_MAX, from_kuid(&init_user_ns, uid));
 	if (!pager->workqueue) {
 		kfree(pager);
@@ -133,6 +135,7 @@ found:
 	atomic_inc(&pager->users);
 	return pager;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_get_pager);
 
 /**
  * cxib_odp_put_pager() - undo cxib_odp_get_pager()
@@ -151,6 +154,7 @@ void cxib_odp_put_pager(struct cxib_odp_pager *pager)
 		if (!atomic_read(&pager->users))
 			populate_destroy_pager(pager);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_put_pager);
 
 /**
  * cxib_odp_exit() - wait for user space to deliver all pages
