@@ -55,18 +55,26 @@ def completion_interrupts() -> list[int]:
     return [int(line.split(":")[0]) for line in lines if re.search(r"cxib-comp\d+@", line)]
 
 
+def affinity(file: pathlib.Path) -> str:
+    """Processors of an interrupt. Linux reads the mask of a pending move without a lock, and the interrupt that carries
+    the move out clears it, so an empty mask is read again."""
+    while not (processors := file.read_text().strip()):
+        pass
+    return processors
+
+
 @contextlib.contextmanager
 def moved(processor: int) -> Iterator[None]:
     """Moves all completion vectors to this processor inside the context."""
     files = [pathlib.Path(f"/proc/irq/{number}/smp_affinity_list") for number in completion_interrupts()]
-    before = [file.read_text() for file in files]
+    before = [affinity(file) for file in files]
     try:
         for file in files:
             disks.write(file, processor)
         yield
     finally:
         for file, value in zip(files, before, strict=True):
-            disks.write(file, value.strip())
+            disks.write(file, value)
 
 
 class IoTest(load.Faulty):
