@@ -55,8 +55,8 @@ COMMANDS = [
     command("package-libraries", "check", f"{PACKAGE}/libraries"),
     command("demo", "long", "tools/demo/run"),
 
-    command("cxemu-fuzz-long", "long", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=600"),
-    command("cxemu-connections", "long", "make -s cxemu-connections CXEMU_TRANSPORT_SEEDS=20000"),
+    command("cxemu-fuzz-long", "long", "make -s cxemu-fuzz CXEMU_FUZZ_SECONDS=180"),
+    command("cxemu-connections", "long", "make -s cxemu-connections CXEMU_TRANSPORT_SEEDS=10000"),
     command("cxemu-single-files", "long", "make -s cxemu-single-files"),
     command("clang-tidy-cxemu", "long", f"{STATIC}/clang_tidy cxemu"),
     command("sparse-backports", "long", f"{STATIC}/sparse debug-backports", "debug-backports"),

@@ -18,7 +18,7 @@ OWN_KEYS = STOCK.but("own-keys", cxemu="--capability umr_ptr_rlky=0 --signature-
 # What cxib sends in these tests is compared with what tools/testing/envelope/record has recorded of the in-tree driver.
 ENVELOPE = STOCK.but("envelope", settings=("KVERBS_SEEDS=1",), envelope=True)
 
-SEEDS = STOCK.but("seeds", settings=("KVERBS_SEEDS=20", "KVERBS_ROUNDS=5", "KVERBS_PIPELINING_SEEDS=2000"), level=LONG,
+SEEDS = STOCK.but("seeds", settings=("KVERBS_SEEDS=10", "KVERBS_ROUNDS=5", "KVERBS_PIPELINING_SEEDS=1000"), level=LONG,
                   seconds=18000)
 # STOCK sees errors reported before the transfer completes, this guest sees them afterwards.
 SEEDS_DEBUG = STOCK.but("seeds-debug", kernel="debug", cxemu="--signature-stop random --signature-report behind",

@@ -26,7 +26,7 @@ GUESTS = [
                       "CommandFaults.test_bring_up_without_registers_has_port"),
     machines.WRONG_DEVICES_DEBUG.with_tests(*(name for name in SOME if "garbage" not in name)),
     machines.on_debug(FAULTS, settings=("CXIB_COMMANDS=3",)).with_tests(*SOME),
-    FAULTS.but("faults-all", settings=(), level=LONG, seconds=18000),
+    FAULTS.but("faults-all", settings=("CXIB_COMMANDS=60",), level=LONG, seconds=18000),
 ]
 CLIENTS = {  # for objects of ib_mad and ib_cm's port bit: the port stays, and the client that fails complains
     "alloc_pd 0x0", "create_cq 0x0", "create_qp 0x0", "modify_hca_vport_context 0x0",

@@ -23,7 +23,7 @@ GUESTS = [
                       "Traffic.test_ibping_between_ports_succeeds", "Traffic.test_perfquery_finds_no_errors"),
     FABRIC_WHOLE,
     # Ten minutes without activity.
-    Guest("idle", driver="mlx5", sm="opensm", settings=("CXEMU_IDLE=600",), level=LONG).with_tests("Subnet"),
+    Guest("idle", driver="mlx5", sm="opensm", settings=("CXEMU_IDLE=120",), level=LONG).with_tests("Subnet"),
 ]
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
 IDLE = int(os.environ.get("CXEMU_IDLE", "0"))  # seconds

@@ -32,7 +32,7 @@ GOES_ALL = GOES.but("goes-all", settings=("ULP_WHOLE=1",), level=LONG, seconds=7
 NODES = GOES.but("nodes", hcas=2, nodes=2, level=LONG)
 PROCESSORS_DEBUG = ON_DEBUG.but("processors-debug", level=LONG)
 PIPELINING_DEBUG = ON_DEBUG.but("pipelining-debug", builds=(ALL_MODULES,), level=LONG, seconds=7200)
-SOAK = ON_DEBUG.but("soak", settings=("ULP_POLLING=random:1", "ULP_SOAK=900"), level=LONG, seconds=7200)
+SOAK = ON_DEBUG.but("soak", settings=("ULP_POLLING=random:1", "ULP_SOAK=300"), level=LONG, seconds=7200)
 CONTEXTS = ("softirq:workqueue", "thread:unbound")
 POLLING = [STOCK.but(f"polling-{contexts.replace(':', '-')}", envelope=False, builds=(RDS_ATOMIC,),
                      settings=(f"ULP_POLLING={contexts}",), level=LONG, seconds=7200) for contexts in CONTEXTS]
