@@ -307,8 +307,10 @@ void QueuePair::skip_undecodable(DecodeError error) {
     auto& hca = queues_.hca();
     SendWqe request;
     request.index = send_queue_.next();
-    hca.violation(rules::send_entry_malformed, "queue pair {:#x}, entry {:#x}: {}", number(),
-                  request.index, describe(error));
+    // The host may turn bus mastering off while sends are posted.
+    if (error != DecodeError::unreachable || hca.dma().bus_master())
+        hca.violation(rules::send_entry_malformed, "queue pair {:#x}, entry {:#x}: {}", number(),
+                      request.index, describe(error));
     send_queue_.start_undecodable(hca.dma());
     report_failed_send(request, error_of(error), static_cast<std::uint8_t>(error));
     stop_sends();

@@ -125,6 +125,9 @@ public:
 
     [[nodiscard]] const DmaStatistics& statistics() const { return statistics_; }
 
+    /// Whether the guest has bus mastering on.
+    [[nodiscard]] bool bus_master() const { return bus_master_; }
+
     // --- For the protocol ----------------------------------------------------------------------
 
     /// Adds a map. \p file may be empty: the range is then mapped but not accessible.

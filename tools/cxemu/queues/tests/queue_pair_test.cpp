@@ -63,6 +63,13 @@ protected:
         return queue_pair;
     }
 
+    /// Creates a QP in state SQD with a posted WQE, which the device has not read yet.
+    QueuePair& post_in_sqd() {
+        QueuePair& queue_pair = queue_pair_in(QueuePairState::send_queue_drained);
+        bench_.ring_sends(queue_pair, 1);
+        return queue_pair;
+    }
+
     CommandStatus run_by_name(std::string_view command, const QueuePair& queue_pair) {
         if (command == "rst2init")
             return bench_.transit<hwtab::cmd_rst2init_qp>(queue_pair).status;
@@ -569,6 +576,24 @@ TEST_F(QueuePairTest, MalformedWqeFailsAndFlushesRest) {
     EXPECT_EQ(bench_.error(queue, 1).get<"wqe_counter">(), 1U);
     EXPECT_EQ(queue_pair.state(), QueuePairState::error);
     EXPECT_EQ(bench_.violations(rules::send_entry_malformed), 1U);
+}
+
+TEST_F(QueuePairTest, UnreachableWqeIsMalformed) {
+    QueuePair& queue_pair = post_in_sqd();
+    ASSERT_TRUE(bench_.dma().unmap(Bench::memory_start, Bench::memory_size));
+    ASSERT_EQ(bench_.transit<hwtab::cmd_sqd2rts_qp>(queue_pair).status, CommandStatus::ok);
+    bench_.settle();
+    EXPECT_EQ(queue_pair.state(), QueuePairState::error);
+    EXPECT_EQ(bench_.violations(rules::send_entry_malformed), 1U);
+}
+
+TEST_F(QueuePairTest, UnreachableWqeIsNotMalformedWithoutBusMastering) {
+    QueuePair& queue_pair = post_in_sqd();
+    bench_.dma().set_bus_master(false);
+    ASSERT_EQ(bench_.transit<hwtab::cmd_sqd2rts_qp>(queue_pair).status, CommandStatus::ok);
+    bench_.settle();
+    EXPECT_EQ(queue_pair.state(), QueuePairState::error);
+    EXPECT_EQ(bench_.violations(rules::send_entry_malformed), 0U);
 }
 
 TEST_F(QueuePairTest, FailedSendKeepsDatagramReceives) {
