@@ -75,8 +75,8 @@ fuzz_guest = tools/lab/exec --tests -- pytest-3 -v tools/testing/module --settin
 fuzz: lab ## a device and programs that do anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
 	@$(fuzz_guest) module-bad-requests --setting CXIB_REQUESTS=$$((200 * $(or $(SEEDS),2000)))
 	@$(fuzz_guest) module-random-devices-debug --setting CXIB_SEEDS=$(or $(SEEDS),2000)
-	@$(fuzz_guest) module-random-faults-connectx5-debug
-	@$(fuzz_guest) module-random-faults-connectx7-debug
+	@$(fuzz_guest) module-random-faults-connectx5-debug --setting CXIB_SEEDS=200
+	@$(fuzz_guest) module-random-faults-connectx7-debug --setting CXIB_SEEDS=200
 
 compare-tests: lab-tree ## rdma-core's tests on the kernel's own driver and on cxib; writes the page that compares them
 	@tools/lab/exec --tests -- tools/testing/run --only '^rdma-core-(mlx5|cxib)$$' || true

@@ -36,7 +36,7 @@ from pyverbs.wr import SGE, SendWR
 MODELS = [Guest(f"random-faults-{model}", sm="cxemu", cxemu=f"--profile {model}", allow="expected_violations.toml",
                 settings=("CXIB_SEEDS=5",)) for model in ("connectx5", "connectx7")]
 # The debug guests are also those of `make fuzz`.
-GUESTS = [MODELS[0], *(machines.on_debug(guest, settings=("CXIB_SEEDS=200",), seconds=86400) for guest in MODELS)]
+GUESTS = [MODELS[0], *(machines.on_debug(guest, settings=("CXIB_SEEDS=60",), seconds=86400) for guest in MODELS)]
 FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
 LIAR = "@hca1"
