@@ -47,7 +47,7 @@ COMMANDS = [
     command("tables-disassembly", "fast", f"{TABLES}/in_lab disassembly/run"),
     command("library-units", "fast", "make -s libraries-tests"),
 
-    command("sparse", "check", f"{STATIC}/sparse", "debug"),
+    command("sparse", "check", f"{STATIC}/sparse stock"),
     command("coccicheck", "check", f'{STATIC}/coccicheck.py "$(tools/lab/kdir debug)"', "debug"),
     command("kunit-coverage", "check", "tools/testing/kunit/coverage build/coverage build/tests/kunit-suites && "
             "tools/testing/kunit/suites.py build/coverage/summary.json kunit/tested_in_guests.toml"),
@@ -59,6 +59,7 @@ COMMANDS = [
     command("cxemu-connections", "long", "make -s cxemu-connections CXEMU_TRANSPORT_SEEDS=10000"),
     command("cxemu-single-files", "long", "make -s cxemu-single-files"),
     command("clang-tidy-cxemu", "long", f"{STATIC}/clang_tidy cxemu"),
+    command("sparse-suites", "long", f"{STATIC}/sparse debug", "debug"),
     command("sparse-backports", "long", f"{STATIC}/sparse debug-backports", "debug-backports"),
     command("sparse-oldstable", "long", f"{STATIC}/sparse debug-oldstable", "debug-oldstable"),
     command("kunit-mutants", "long", "tools/testing/kunit/mutants", "debug"),

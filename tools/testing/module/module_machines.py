@@ -6,6 +6,9 @@ from machine import LONG, Guest
 BUILD_CASES = ("tools/testing/module/cases/build",)
 # The contents of DEVX commands come from user space, so the strict checker does not attribute them to the driver.
 OF_USER_SPACE = "violations_of_user_space.toml"
+# fork() takes the lock of the address space before disassociation_lock of the RDMA core, the removal of a device takes them in
+# the other order: with each driver they can wait for each other.
+FORK = (r"(?s)possible circular locking.*\bdisassociation_lock\b.*\brdma_umap_open\+",)
 
 
 def on_debug(guest: Guest, **changes: object) -> Guest:
@@ -31,7 +34,7 @@ UNCOUNTED = Guest("bring-up-uncounted-debug", driver="none", kernel="debug", hca
 
 # The second HCA fails and recovers.
 RECOVERY = Guest("recovery", sm="cxemu")
-RECOVERY_DEBUG = on_debug(RECOVERY)
+RECOVERY_DEBUG = on_debug(RECOVERY, reports=FORK)
 
 # Programs of rdma-core and perftest, of older libraries, killed and malicious ones.
 USER_SPACE = Guest("user-space", sm="cxemu", cxemu="--capability qp_packet_based=1",
@@ -44,10 +47,8 @@ DEVICE_COMMANDS_DEBUG = on_debug(DEVICE_COMMANDS)
 
 # C programs, with two ports per HCA. One of them restarts OpenSM.
 CASES = Guest("cases", sm="opensm", cxemu="--ports 2", builds=BUILD_CASES)
-# fork() takes the lock of the address space before disassociation_lock of the RDMA core, the removal of a device takes them in
-# the other order: with each driver they can wait for each other.
 REGISTRATIONS = CASES.but("registrations", kernel="debug", settings=("CXIB_SEED=2", "CASE_SECONDS=60"), level=LONG, seconds=14400,
-                          reports=(r"(?s)possible circular locking.*\bdisassociation_lock\b.*\brdma_umap_open\+",))
+                          reports=FORK)
 
 # What `make fuzz` runs for hours. The check has the first five seeds.
 BAD_REQUESTS = Guest("bad-requests", kernel="debug", allow=OF_USER_SPACE, settings=("CXIB_REQUESTS=1000", "CXIB_FIRST_SEED=6"),

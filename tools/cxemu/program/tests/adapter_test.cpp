@@ -163,9 +163,9 @@ TEST_F(AdapterTest, VirtualMachineVanishedMidMessageLeavesNoState) {
     }
 }
 
-TEST_F(AdapterTest, HundredsOfVirtualMachinesLeakNothing) {
+TEST_F(AdapterTest, ManyVirtualMachinesLeakNothing) {
     constexpr int warm_up = 20;
-    constexpr int machines = 70; // between two measurements
+    constexpr int machines = 25; // between two measurements
     constexpr int measurements = 4;
     std::optional<std::size_t> descriptors;
     std::optional<std::size_t> bytes;

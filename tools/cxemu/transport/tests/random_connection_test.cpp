@@ -442,11 +442,11 @@ void try_seeds(Script (*draw)(std::uint64_t), std::uint64_t usual) {
 }
 
 TEST(RandomConnection, ScriptsMatchSpecificationModel) {
-    try_seeds(draw_script, 60);
+    try_seeds(draw_script, 20);
 }
 
 TEST(RandomConnection, FailingScriptsMatchSpecificationModel) {
-    try_seeds(draw_failing_script, 40);
+    try_seeds(draw_failing_script, 15);
 }
 
 } // namespace

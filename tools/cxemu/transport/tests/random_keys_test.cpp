@@ -530,15 +530,15 @@ void try_scripts(KeyScript (*draw)(std::uint64_t), std::uint64_t usual) {
 }
 
 TEST(RandomKeys, AllowedAccessesMatchSpecificationModel) {
-    try_scripts(testing::draw_key_script, 20);
+    try_scripts(testing::draw_key_script, 6);
 }
 
 TEST(RandomKeys, RefusedAccessesMatchSpecificationModel) {
-    try_scripts(testing::draw_refused_script, 30);
+    try_scripts(testing::draw_refused_script, 8);
 }
 
 TEST(RandomKeys, RacingKeyChangesMatchSpecificationModel) {
-    try_scripts(testing::draw_racing_script, 20);
+    try_scripts(testing::draw_racing_script, 6);
 }
 
 } // namespace

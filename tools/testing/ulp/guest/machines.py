@@ -23,7 +23,6 @@ LOSS = Guest("loss", sm="cxemu", faults=LOST_PACKETS, settings=("ULP_LOSS=1",))
 GOES = Guest("goes", sm="cxemu", hcas=3)
 # KASAN must report each use of freed memory, not only the first.
 ON_DEBUG = Guest("on-debug", kernel="debug", sm="cxemu", append="kasan_multi_shot", reports=REPORTS)
-DEBUG = ON_DEBUG.but("debug", leaks=False, settings=("ULP_POLLING=random:1",))
 
 ALL = STOCK.but("all", envelope=False, settings=("ULP_WHOLE=1",), level=LONG, seconds=7200)
 LOSS_ALL = LOSS.but("loss-all", level=LONG, seconds=7200)

@@ -8,7 +8,8 @@ import iser
 import ulp
 from machines import EVERY_PROTOCOL, LOSS, LOSS_ALL, POLLING, RXE, STOCK
 
-GUESTS = [STOCK, LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
+GUESTS = [STOCK.with_tests("Disk.test_several_sessions_verified", "Disk.test_file_system_keeps_files"),
+          LOSS.with_tests("Disk.test_file_system_keeps_files"), *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -11,7 +11,9 @@ import rdma
 import ulp
 from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE, STOCK
 
-GUESTS = [STOCK, *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
+GUESTS = [STOCK.with_tests("Files.test_mount_uses_rdma", "Files.test_server_files_match_client_writes",
+                           "Files.test_random_writes_verified"),
+          *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -11,7 +11,9 @@ import ulp
 import wire
 from machines import EVERY_PROTOCOL, LOSS_ALL, POLLING, RXE, STOCK
 
-GUESTS = [STOCK, *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
+GUESTS = [STOCK.with_tests("Disk.test_blocks_of_all_sizes_verified", "Disk.test_several_queues_verified",
+                           "Disk.test_file_system_keeps_files", "SharedReceives"),
+          *EVERY_PROTOCOL, RXE, LOSS_ALL, *POLLING]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -10,7 +10,7 @@ import peer
 import ulp
 from machines import EVERY_PROTOCOL, RXE, STOCK
 
-GUESTS = [STOCK, *EVERY_PROTOCOL, RXE]
+GUESTS = [STOCK.with_tests("Files.test_files_of_many_lengths_verified"), *EVERY_PROTOCOL, RXE]
 
 
 def serve() -> contextlib.AbstractContextManager:

@@ -24,10 +24,10 @@ import srp
 import test_rds
 import wire
 from load import Faulty, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, tcp_stream
-from machines import DEBUG, POLLING_DEBUG
+from machines import POLLING_DEBUG
 from test_unloading import end_and_rmmod, rmmod, suppressed
 
-GUESTS = [DEBUG.with_tests("Nvme"), POLLING_DEBUG]
+GUEST = POLLING_DEBUG
 PORT = 18701
 AMOUNT = 1 << 20
 
