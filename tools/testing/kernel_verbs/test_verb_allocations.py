@@ -17,8 +17,7 @@ from machines import DEBUG, FAULTS
 SAMPLE = int(os.environ.get("KVERBS_ALLOCATIONS", "0"))
 # The others measure, or are steps of a test that has more to it than the module.
 CASES = "(?!cost$|xrc_)"
-SHORT = ("rc_shared_receives", "drain_rc")
-GUESTS = [DEBUG.with_tests(*(f"{kind}.test_{name}" for kind in ("Objects", "Pages") for name in SHORT)), FAULTS]
+GUESTS = [DEBUG.with_tests("Objects.test_rc_shared_receives", "Pages.test_drain_rc"), FAULTS]
 
 
 def device_objects() -> dict[str, dict[str, int]]:

@@ -159,7 +159,6 @@ def test_violation_of_rules_fails_run_although_command_succeeds() -> None:
                                  "send_entry_malformed: 1 times", "^OK$"))
 
 
-@in_check
 def test_every_checker_of_debug_kernel_is_noticed() -> None:
     # Memory faults come last: they turn lockdep off.
     reports = {"locks": "possible circular locking", "shift": "UBSAN: shift-out-of-bounds",

@@ -17,7 +17,7 @@ import test_bad_requests
 import test_user_space
 from test_device_commands import QUERY_HCA_CAP, command, queue_pair, word
 
-GUESTS = [machines.USER_SPACE, machines.USER_SPACE_DEBUG]
+GUESTS = [machines.USER_SPACE.with_tests("Contexts", "Doorbells", "OldestPrograms", "Removed"), machines.USER_SPACE_DEBUG]
 PAGE = 4096
 CURRENT = 1
 WORD_OF_BF = (0x10 + 0x4C) // 4
