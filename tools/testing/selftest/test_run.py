@@ -22,9 +22,11 @@ sys.exit(run.run_in_group(["bash", "-c", child]))
 """
 
 
+@pytest.mark.parametrize("shell", ["", "trap '' INT; "])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_ends_tests_as_ctrl_c_does(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as run:
+def test_signal_ends_tests_as_ctrl_c_does(number: signal.Signals, shell: str) -> None:
+    words = ["bash", "-c", f'{shell}exec "$@"', "bash", sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout
         assert run.stdout.readline() == "ready\n"
         run.send_signal(number)
