@@ -35,7 +35,7 @@ class WrongCompletions(UlpTest, RecoveryTest):
         PATIENCE.write_text(LONG if is_noticed else SHORT)
         try:
             found = run_case(case)
-            self.assertEqual([rule["injected"] for rule in control("faults")["rules"]], [1])
+            self.assertEqual([rule["injected"] for rule in control("faults")["rules"]], [1], f"the case says {found!r}")
         finally:
             PATIENCE.write_text(LONG)
             control("faults", "clear")
